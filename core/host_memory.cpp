@@ -46,7 +46,7 @@ void* host_data(const Tensor& tensor) {
   if (detail::Engine::get().queue().is_dry_run())
     throw_error("host_data", "values do not exist under Schedule::dry_run");
   tensor.wait();
-  detail::expose(*impl.storage);
+  if (detail::expose(*impl.storage)) mark().wait();
   return impl.storage->data == nullptr ? nullptr : impl.storage->data + impl.offset_bytes;
 }
 

@@ -1,43 +1,18 @@
 // Trains a network in less memory than its serial peak, by computing values again, and shows what that costs.
-#include <fmt/format.h>
-
-#include <chrono>
-#include <functional>
-#include <map>
 #include <memory>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/core/file/whole_file.h"
-#include "asyncgrad/experiment/checks.h"
-#include "asyncgrad/experiment/command_line.h"
-#include "asyncgrad/experiment/json.h"
-#include "asyncgrad/experiment/parse.h"
-#include "asyncgrad/experiment/plot.h"
-#include "asyncgrad/experiment/recorder.h"
-#include "asyncgrad/experiment/results.h"
-#include "asyncgrad/experiment/run_main.h"
+#include "examples/support/budgets.h"
 #include "examples/support/gpt.h"
-#include "examples/support/picture.h"
-#include "examples/support/print.h"
 #include "examples/support/resnet.h"
 
 namespace ag = asyncgrad;
-namespace experiment = asyncgrad::experiment;
-
-// --- The networks.
-
-struct Training {
-  std::function<void()> step;  // queues it
-  std::vector<ag::Tensor> parameters;
-};
 
 // `loss(net)` queues a forward pass.
 template <class Net, class Loss>
-Training training_of(Net made, Loss loss) {
+budgets::Training training_of(Net made, Loss loss) {
   const auto net = std::make_shared<Net>(std::move(made));
   const std::vector<ag::Tensor> parameters = ag::nn::parameters(*net);
   ag::optim::SGD sgd(parameters, {.lr = 1e-3});
@@ -60,7 +35,7 @@ struct ResidualBlock {
   }
 };
 
-Training residual_mlp(std::int64_t batch_size) {
+budgets::Training residual_mlp(std::int64_t batch_size) {
   ag::nn::Sequential net;
   for (int i = 0; i < 16; ++i) net.add(ResidualBlock());
   return training_of(std::move(net), [x = ag::randn({batch_size, 256})](const ag::nn::Sequential& layers) {
@@ -68,7 +43,7 @@ Training residual_mlp(std::int64_t batch_size) {
   });
 }
 
-Training gpt_training(std::int64_t batch_size) {
+budgets::Training gpt_training(std::int64_t batch_size) {
   const gpt::Sizes sizes{.layers = 6, .features = 256, .heads = 8, .context = 256};
   const text::Text text = text::read(text::default_path(), sizes.context);
   return training_of(gpt::Model(text.characters(), /*dropout=*/0.1, sizes), [=](const gpt::Model& model) {
@@ -77,203 +52,14 @@ Training gpt_training(std::int64_t batch_size) {
   });
 }
 
-Training resnet_training(std::int64_t batch_size) {
+budgets::Training resnet_training(std::int64_t batch_size) {
   const ag::Tensor images = ag::randn({batch_size, 3, 224, 224}), labels = ag::randint(0, 10, {batch_size});
   return training_of(resnet::resnet18({}), [=](const ag::nn::Sequential& net) {
     return ag::mean(ag::nn::softmax_cross_entropy(net(images), labels));
   });
 }
 
-struct Network {
-  Training (*make)(std::int64_t batch_size);
-  std::int64_t batch_size;
-};
-const std::map<std::string, Network> networks{
-    {"residual_mlp", {residual_mlp, 8192}}, {"gpt", {gpt_training, 32}}, {"resnet", {resnet_training, 32}}};
-
-// --- The options.
-
-struct Options {
-  std::vector<std::string> names{"residual_mlp"};
-  std::vector<double> shares{1, 0.67, 0.5, 0.33};
-  std::optional<std::int64_t> batch_size;
-  int steps = 2, repeat = 3;
-  std::uint64_t seed = 0;
-  std::string json, plot, help;
-};
-
-Options parse(const std::string& program, int argc, const char* const* argv) {
-  std::optional<std::string> names, budgets, batch_size, steps, repeat, seed, json, plot;
-  experiment::CommandLine line(program, "Trains networks within budgets below their serial peak, and compares times.");
-  Options options;
-  line.option("--network", "LIST", names, "Of residual_mlp, gpt, resnet. Default: residual_mlp");
-  line.option("--budgets", "LIST", budgets, "Percentages of the serial peak. Default: 100%,67%,50%,33%");
-  line.option("--batch-size", "N", batch_size, "Samples in a batch. Default: 8192 of the MLP, 32 of the others");
-  line.option("--steps", "N", steps, fmt::format("Steps that are timed. Default: {}", options.steps));
-  line.option("--repeat", "N", repeat,
-              fmt::format("Go through the budgets N times and report medians. Default: {}", options.repeat));
-  line.option("--seed", "N", seed, fmt::format("Seed of data and weights. Default: {}", options.seed));
-  line.option("--json", "FILE", json, "Write the results to this file, as JSON");
-  line.option("--plot", "FILE", plot, "Draw the picture in this file, svg or png");
-  options.help = line.parse(argc, argv);
-  if (names) options.names = experiment::split(*names, ',');
-  for (const std::string& name : options.names) {
-    if (!networks.contains(name)) experiment::reject("--network", name, "residual_mlp, gpt or resnet");
-  }
-  if (budgets) {
-    options.shares.clear();
-    for (const std::string& budget : experiment::split(*budgets, ',')) {
-      options.shares.push_back(experiment::parse_percent("--budgets", budget));
-    }
-  }
-  if (batch_size) options.batch_size = experiment::parse_whole("--batch-size", *batch_size, 1, 1 << 20);
-  if (steps) options.steps = static_cast<int>(experiment::parse_whole("--steps", *steps, 1, 1'000'000));
-  if (repeat) options.repeat = static_cast<int>(experiment::parse_whole("--repeat", *repeat, 1, 1'000'000));
-  if (seed) options.seed = experiment::parse_seed("--seed", *seed);
-  options.json = json.value_or("");
-  options.plot = plot.value_or("");
-  if (!options.plot.empty()) experiment::check_picture("--plot", options.plot);
-  experiment::check_distinct({{"--json", options.json}, {"--plot", options.plot}});
-  if (!options.json.empty()) experiment::check_writable({"--json", options.json});
-  if (!options.plot.empty()) experiment::check_writable({"--plot", options.plot});
-  return options;
-}
-
-// --- Measuring.
-
-struct Run {
-  std::string network;
-  ag::MemoryPrice price;
-  std::vector<double> time_ratios{};  // over the run without a budget in the same round
-  std::int64_t recompute_peak_bytes = 0, peak_live_bytes = 0, recomputed_operations = 0;
-  double added_work = 0;
-  std::string parameters_hash{};
-};
-
-// Trains from the beginning, and returns the seconds of the steps that are timed. The second step is counted.
-double train(const Network& network, const Options& options, const ag::EngineOptions& engine, Run* run) {
-  ag::set_engine_options(engine);
-  ag::manual_seed(options.seed);
-  const Training training = network.make(options.batch_size.value_or(network.batch_size));
-  ag::wait_all();
-  ag::reset_peaks();
-  training.step();
-  const ag::EngineFigures first = ag::engine_figures();
-  training.step();
-  ag::EngineFigures second = ag::engine_figures();
-  ag::wait_all();
-  const auto start = std::chrono::steady_clock::now();
-  for (int step = 0; step < options.steps; ++step) training.step();
-  ag::wait_all();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (run == nullptr) return seconds;
-  second.recomputed_operations -= first.recomputed_operations;
-  second.recomputed_work -= first.recomputed_work;
-  second.work -= first.work;
-  run->recomputed_operations = second.recomputed_operations;
-  run->added_work = second.added_work();
-  run->recompute_peak_bytes = ag::memory_figures().serial_peak_bytes;
-  run->peak_live_bytes = ag::memory_figures().peak_live_bytes;
-  run->parameters_hash = experiment::parameters_hash(training.parameters);
-  return seconds;
-}
-
-std::vector<Run> measure(const std::string& name, const Options& options) {
-  const Network& network = networks.at(name);
-  std::vector<Run> runs;
-  {
-    const Training training = network.make(options.batch_size.value_or(network.batch_size));
-    for (const ag::MemoryPrice& price : ag::memory_prices(training.step, options.shares)) {
-      runs.push_back({.network = name, .price = price});
-    }
-  }
-  for (int round = 0; round < options.repeat; ++round) {
-    const double without_s = train(network, options, {}, nullptr);
-    for (Run& run : runs) {
-      const ag::EngineOptions engine{.memory_budget = ag::MemoryBudget::bytes(run.price.budget_bytes),
-                                     .recompute_to_fit = true};
-      run.time_ratios.push_back(train(network, options, engine, &run) / without_s);
-    }
-  }
-  ag::set_engine_options({});
-  return runs;
-}
-
-// --- Reports.
-
-void print_table(const std::vector<Run>& runs) {
-  support::print("{:<14}{:>8}{:>14}{:>14}{:>14}{:>7}{:>8}{:>12}  parameters\n", "network", "budget", "bytes",
-                 "serial peak", "peak live", "time", "again", "added work");
-  for (const Run& run : runs) {
-    support::print("{:<14}{:>6.0f} %{:>14}{:>14}{:>14}{:>7.2f}{:>8}{:>10.1f} %  {}\n", run.network,
-                   100 * run.price.share, experiment::bytes_text(static_cast<double>(run.price.budget_bytes)),
-                   experiment::bytes_text(static_cast<double>(run.recompute_peak_bytes)),
-                   experiment::bytes_text(static_cast<double>(run.peak_live_bytes)),
-                   experiment::median(run.time_ratios), run.recomputed_operations, 100 * run.added_work,
-                   run.parameters_hash);
-  }
-}
-
-std::string document_of(const std::vector<Run>& runs) {
-  experiment::Json list = experiment::Json::array();
-  for (const Run& run : runs) {
-    list.push_back({{"network", run.network},
-                    {"budget_share", run.price.share},
-                    {"budget_bytes", run.price.budget_bytes},
-                    {"serial_peak_bytes", run.price.serial_peak_bytes},
-                    {"recompute_peak_bytes", run.recompute_peak_bytes},
-                    {"peak_live_bytes", run.peak_live_bytes},
-                    {"time_ratio", experiment::median(run.time_ratios)},
-                    {"recomputed_operations", run.recomputed_operations},
-                    {"predicted_recomputed_operations", run.price.recomputed_operations},
-                    {"added_work", run.added_work},
-                    {"parameters_hash", run.parameters_hash}});
-  }
-  return experiment::text_of({{"format", 1}, {"runs", list}}, 1) + "\n";
-}
-
-// A curve for each network. Budgets that are not kept are drawn where the serial peak is.
-support::Chart chart_of(const std::vector<Run>& runs) {
-  support::Chart chart{.title = "Time of a step within a budget below the serial peak",
-                       .x_label = "memory in percent of the serial peak",
-                       .y_label = "time over that without a budget",
-                       .series = {}};
-  for (const Run& run : runs) {
-    if (chart.series.empty() || chart.series.back().name != run.network) chart.series.push_back({run.network, {}});
-    const double percent = 100 * static_cast<double>(std::max(run.recompute_peak_bytes, run.price.budget_bytes)) /
-                           static_cast<double>(run.price.serial_peak_bytes);
-    chart.series.back().points.emplace_back(percent, experiment::median(run.time_ratios));
-  }
-  return chart;
-}
-
-int report(const std::vector<Run>& runs, const Options& options) {
-  print_table(runs);
-  if (!options.json.empty()) {
-    ag::detail::replace_file("any_budget", options.json, document_of(runs));
-    support::print("data: {}\n", options.json);
-  }
-  if (options.plot.empty()) return 0;
-  if (const std::string obstacle = experiment::draw(support::chart_plot(chart_of(runs), options.plot), options.plot);
-      !obstacle.empty()) {
-    support::complain("no picture: {}\n", obstacle);
-    return 1;
-  }
-  support::print("picture: {}\n", options.plot);
-  return 0;
-}
-
 int main(int argc, char** argv) {
-  return experiment::run_main(argc, argv, [&](const std::string& program) {
-    const Options options = parse(program, argc, argv);
-    if (!options.help.empty()) {
-      support::print("{}", options.help);
-      return 0;
-    }
-    std::vector<Run> runs;
-    for (const std::string& name : options.names) {
-      for (Run& run : measure(name, options)) runs.push_back(std::move(run));
-    }
-    return report(runs, options);
-  });
+  return budgets::compare(
+      argc, argv, {{"residual_mlp", residual_mlp, 8192}, {"gpt", gpt_training, 32}, {"resnet", resnet_training, 32}});
 }

@@ -43,6 +43,7 @@ struct Recipe {
   std::shared_ptr<const void> owned;  // see Submission
   std::vector<Result> results;
   std::vector<Read> reads;
+  std::int64_t result_bytes = 0;
   int references = 0;
   Recipe* next = nullptr;  // of those that have ended, and are still to give up what they own
 };
@@ -69,8 +70,9 @@ struct Contents {
   int closing = 0;           // how many threads are about to overwrite them: nothing is dropped that needs them
   bool is_overwritten = false;
 
-  // The planner's handle of the storage, and the list of all contents for which it has one.
-  bool has_handle = false;
+  // The storage of which the planner has a handle, or null, and its place in the list of contents that may be dropped.
+  Storage* handle = nullptr;
+  bool is_candidate = false;
   bool is_unneeded = false;  // and listed as such, which counts in `references`
   Contents *before = nullptr, *after = nullptr;
 
@@ -86,6 +88,9 @@ struct Contents {
   int depth = 0;                           // what the latter one found
 
   Contents* next = nullptr;  // of the list of contents that are not needed any more, or of those that end
+
+  // Whether a computation has read them that the program does not know of.
+  bool was_read_again = false;
 
   bool is_needed() const { return (saves > 0 && !is_overwritten) || needed_by != nullptr; }
   // Whether recipes may read them where they are.

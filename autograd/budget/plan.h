@@ -17,7 +17,13 @@
 
 namespace asyncgrad::detail {
 
+struct OperandRef;
 struct Submission;
+
+// Smaller values are not dropped.
+constexpr std::int64_t min_dropped_bytes = 64 << 10;
+// The most contents that no storage holds and that are computed one after another.
+constexpr int max_depth = 16;
 
 // Thread safety: any thread may call the functions, where planner.h does not say otherwise. The lock is held for
 // searches and changes of lists, never while operations are queued, memory is allocated or a handle is dropped.
@@ -28,12 +34,14 @@ class Plan final : public Planner {
   void submit(const Submission& submission) override;
   void make_room(DeviceMemory& device) override;
   bool lets_go(Storage& storage, bool counted) noexcept override;
-  void expose(Storage& storage) override;
+  bool expose(Storage& storage) override;
   void restored(Storage& storage) noexcept override;
+  void tidy() noexcept override;
+  void check_nothing_is_absent() const override;
   const char* why_kept(const Storage& storage) const override;
   void reset_figures() override;
   Figures figures() const override;
-  void set_budget(std::optional<std::int64_t> bytes) override;
+  void set_budget(std::optional<std::int64_t> bytes, bool keeps_values) override;
 
   // Whether values may be dropped. Relaxed: it changes only while no other thread queues.
   bool is_on() const { return is_on_.load(std::memory_order_relaxed); }
@@ -65,8 +73,8 @@ class Plan final : public Planner {
   bool note_computed_again(const Recipe& recipe, std::span<const Found> reads, std::span<const Tensor> results);
   Contents* obtain(Storage& storage);
   void note_written(const Submission& submission, NewContents* results, std::int64_t work) noexcept;
-  // Drops the handles of contents that note_unneeded() has listed, and what recipes that have ended own.
-  void tidy() noexcept;
+  void note_failed(const Submission& submission) noexcept;
+  void submit_again(const Recipe& recipe, std::span<const OperandRef> operands);
 
   // --- Under the lock. None of them throws, takes memory or drops a handle. ---
   void hold(Contents& contents, Storage& storage) ASYNCGRAD_REQUIRES(lock_);
@@ -87,10 +95,11 @@ class Plan final : public Planner {
   void end(Contents* ended) ASYNCGRAD_REQUIRES(lock_);
   void count_work(std::int64_t work) ASYNCGRAD_REQUIRES(lock_);
   // The work of computing the contents by their recipe, and before that what it reads and is not available. -1 if it
-  // cannot be done; work_to_drop() also if too many would be computed one after another.
-  std::int64_t work_to_compute(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  // cannot be done; work_to_drop() also if too many would be computed one after another, or too large ones.
+  std::int64_t work_to_compute(Contents& contents, const Contents* taken_as_available = nullptr)
+      ASYNCGRAD_REQUIRES(lock_);
   std::int64_t work_to_drop(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
-  std::int64_t search(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  std::int64_t search(Contents& contents, const Contents* taken_as_available) ASYNCGRAD_REQUIRES(lock_);
   // How many contents that are not held are computed one after another for these, these included; and for absent ones
   // that need these.
   int depth_below(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
@@ -98,7 +107,10 @@ class Plan final : public Planner {
   int depth_above(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
   int search_above(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
   Contents* lost_reader(const Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  bool end_of_handles(Storage& storage) ASYNCGRAD_REQUIRES(lock_);
   Contents* cheapest(const DeviceMemory& device) ASYNCGRAD_REQUIRES(lock_);
+  Contents* cheapest_searched_within(std::uint64_t scans, const DeviceMemory& device) ASYNCGRAD_REQUIRES(lock_);
+  bool may_go(const Contents& contents, const DeviceMemory& device) const ASYNCGRAD_REQUIRES(lock_);
   void find_work_to_drop(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
 
   static const bool is_offered;
@@ -107,8 +119,13 @@ class Plan final : public Planner {
   std::atomic<bool> is_on_{false};
   std::atomic<std::int64_t> budget_bytes_{0};  // relaxed: it changes as is_on_ does
   bool drops_all_ = false;
-  Contents* first_with_handle_ ASYNCGRAD_GUARDED_BY(lock_) = nullptr;
-  std::uint64_t with_handle_ ASYNCGRAD_GUARDED_BY(lock_) = 0;  // the length of that list
+  std::atomic<bool> keeps_values_{false};  // relaxed: the same
+  std::atomic<bool> is_untidy_{false};     // relaxed: a hint; the lists are under the lock
+  // Contents of which the planner has a handle, and that are large enough to be dropped.
+  Contents* first_candidate_ ASYNCGRAD_GUARDED_BY(lock_) = nullptr;
+  std::uint64_t candidates_ ASYNCGRAD_GUARDED_BY(lock_) = 0;  // how many
+  std::int64_t absent_ ASYNCGRAD_GUARDED_BY(lock_) = 0;
+  std::int64_t largest_results_ ASYNCGRAD_GUARDED_BY(lock_) = 0;  // of a recipe that the last search came to, in bytes
   Recipe* first_ended_ ASYNCGRAD_GUARDED_BY(lock_) = nullptr;
   Contents* first_unneeded_ ASYNCGRAD_GUARDED_BY(lock_) = nullptr;
   std::uint64_t searches_ ASYNCGRAD_GUARDED_BY(lock_) = 0;

@@ -109,13 +109,16 @@ void Engine::set_up() {
 void Engine::set_options(const EngineOptions& options) {
   const EngineOptions wanted = checked(options);
   const Idle idle(queue_);
+  Planner* const planner = Planner::get();
+  const bool is_dry = wanted.schedule == Schedule::dry_run;
+  if (is_dry && planner != nullptr) planner->check_nothing_is_absent();
   executors_.stop();
   options_ = wanted;
   set_up();
   if (options_.recompute_to_fit) {
-    Planner::activate(options_.memory_budget.bytes());
-  } else if (Planner* const planner = Planner::get()) {
-    planner->set_budget(std::nullopt);
+    Planner::activate(options_.memory_budget.bytes(), is_dry);
+  } else if (planner != nullptr) {
+    planner->set_budget(std::nullopt, is_dry);
   }
 }
 
@@ -157,7 +160,9 @@ void Engine::wait_all() {
 int Engine::recover() {
   wait_for_all_before(queue_.next_number());
   forget_levels(queue_, devices_.all());
-  return failures_.recover();
+  const int undelivered = failures_.recover();
+  if (Planner* const planner = Planner::get()) planner->tidy();
+  return undelivered;
 }
 
 std::string Engine::report() { return engine_report(queue_, devices_.all()); }

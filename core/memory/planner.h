@@ -22,10 +22,15 @@ class Planner {
   // Returns false if the storage is to live on: another thread has a handle now, or the planner has taken this one.
   // Throws nothing.
   virtual bool lets_go(Storage& storage, bool counted) noexcept = 0;
-  // Called before the program gets the address of a storage's values, and may write them without an operation.
-  virtual void expose(Storage& storage) = 0;
-  // Called when recover() has made the value from before the last write valid again.
+  // Called before the program gets the address of a storage's values, and may write them without an operation. Returns
+  // whether values were computed again from it.
+  virtual bool expose(Storage& storage) = 0;
+  // Called when recover() makes the value from before the last write valid again.
   virtual void restored(Storage& storage) noexcept = 0;
+  // Drops what the other functions could not drop at once. Its caller holds no lock.
+  virtual void tidy() noexcept = 0;
+  // Throws Error if a tape has values that were dropped: a dry run could not bring them back.
+  virtual void check_nothing_is_absent() const = 0;
   // "; …": why the storage's value is not dropped now. Empty if the option is off. The caller keeps the storage.
   virtual const char* why_kept(const Storage& storage) const = 0;
   virtual void reset_figures() = 0;
@@ -34,15 +39,16 @@ class Planner {
   };
   virtual Figures figures() const = 0;
   // The budget of each device; none: values are not dropped any more, and those that are absent come back when they are
-  // needed. While nothing is queued and no other thread calls.
-  virtual void set_budget(std::optional<std::int64_t> bytes) = 0;
+  // needed. `keeps_values`: in a dry run, values that exist are not dropped. While nothing is queued and no other thread
+  // calls.
+  virtual void set_budget(std::optional<std::int64_t> bytes, bool keeps_values) = 0;
 
   // Null until a budget was first set. Release, acquire: a thread that sees it sees it whole.
   static Planner* get() { return active_.load(std::memory_order_acquire); }
   // Sets the budget of the planner that there is, and makes get() return it.
-  static void activate(std::int64_t budget_bytes) {
+  static void activate(std::int64_t budget_bytes, bool keeps_values) {
     active_.store(available_, std::memory_order_release);  // before the first value is dropped
-    available_->set_budget(budget_bytes);
+    available_->set_budget(budget_bytes, keeps_values);
   }
 
  protected:
@@ -58,7 +64,8 @@ class Planner {
   static inline constinit Planner* available_ = nullptr;
 };
 
-// Says that the program may write the storage's values without an operation from now on.
-void expose(Storage& storage);
+// Says that the program may write the storage's values without an operation from now on. Returns whether operations that
+// the program does not know of may still read them.
+bool expose(Storage& storage);
 
 }  // namespace asyncgrad::detail

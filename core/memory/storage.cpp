@@ -44,11 +44,13 @@ void drop_last_handle(Storage& storage, bool counted) {
     }
   }
   device.serial_live.add(-size_bytes);
+  if (Planner* const planner = Planner::get()) planner->tidy();
 }
 
-void expose(Storage& storage) {
-  storage.is_exposed.store(true, std::memory_order_relaxed);
-  if (Planner* const planner = Planner::get()) planner->expose(storage);
+bool expose(Storage& storage) {
+  if (storage.is_exposed.exchange(true, std::memory_order_relaxed)) return false;
+  Planner* const planner = Planner::get();
+  return planner != nullptr && planner->expose(storage);
 }
 
 void drop_use(Storage& storage) {

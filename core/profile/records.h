@@ -30,6 +30,8 @@ struct OperationRecord {
   Origin origin{};
   std::vector<OperandRecord> operands{};
 
+  // "matmul", or "matmul, again" of a value that was dropped.
+  std::string shown_name() const { return name + std::string(origin.is_again ? ", again" : ""); }
   std::int64_t operand_bytes() const {
     std::int64_t bytes = 0;
     for (const OperandRecord& operand : operands) {

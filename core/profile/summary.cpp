@@ -19,7 +19,7 @@ double seconds(std::int64_t begin_ns, std::int64_t end_ns) { return static_cast<
 class Times {
  public:
   void add(const OperationRecord& record, double total_s) {
-    const std::string name = record.name + std::string(record.origin.is_again ? ", again" : "");
+    const std::string name = record.shown_name();
     OperationTimes& times = by_name_[name];
     times.name = name;
     times.kind = kind_name(row_of(record.op).kind);

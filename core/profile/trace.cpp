@@ -104,10 +104,10 @@ class Trace {
     const std::size_t row = row_of(index);
     for (const OperationRecord& record : thread.operations) {
       if (record.number == 0) {
-        add_span(record.name, "at call", row, record.queued_ns, record.ended_ns, described(record));
+        add_span(record.shown_name(), "at call", row, record.queued_ns, record.ended_ns, described(record));
       } else {
         add(R"({{"ph": "i", "s": "t", "pid": 1, "tid": {}, "cat": "queued", "name": "queue {}", "ts": {:.3f}}})",
-            tid(row), record.name, us(record.queued_ns));
+            tid(row), record.shown_name(), us(record.queued_ns));
       }
     }
     for (const WaitRecord& wait : thread.waits) add_span("wait", "wait", row, wait.begin_ns, wait.end_ns, "");
@@ -130,12 +130,12 @@ class Trace {
     if (operation.failed) arguments += R"(, "failed": true)";
     if (const auto& issued = operation.issued) {
       arguments += fmt::format(R"(, "issued_us": {:.3f})", us(issued->begin_ns));
-      add_span(record.name, "issue", issued->row, issued->begin_ns, issued->end_ns,
+      add_span(record.shown_name(), "issue", issued->row, issued->begin_ns, issued->end_ns,
                fmt::format(R"("number": {})", record.number));
     }
-    add_span(record.name, "operation", first.row, first.begin_ns, first.end_ns, arguments);
+    add_span(record.shown_name(), "operation", first.row, first.begin_ns, first.end_ns, arguments);
     for (auto tile = std::next(operation.spans.begin()); tile != operation.spans.end(); ++tile) {
-      add_span(record.name, "tile", tile->row, tile->begin_ns, tile->end_ns,
+      add_span(record.shown_name(), "tile", tile->row, tile->begin_ns, tile->end_ns,
                fmt::format(R"("number": {}, "tile": {})", record.number, tile->tile));
     }
   }

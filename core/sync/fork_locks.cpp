@@ -24,16 +24,16 @@ struct List {
   }
 };
 
-constinit Mutex lists_mutex;  // held through a fork, too
-constinit List outer, inner;
+constinit Mutex lists_mutex;          // held through a fork, too
+constinit std::array<List, 3> lists;  // by kind
 
 template <class Lock>
 void add_any(Lock& lock, ForkLocks::Kind kind) {
   const MutexLock guard(lists_mutex);
-  (kind == ForkLocks::Kind::outer ? outer : inner)
-      .add({.lock = &lock,
-            .take = [](void* taken) ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS { static_cast<Lock*>(taken)->lock(); },
-            .give_back = [](void* taken) ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS { static_cast<Lock*>(taken)->unlock(); }});
+  lists[static_cast<std::size_t>(kind)].add(
+      {.lock = &lock,
+       .take = [](void* taken) ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS { static_cast<Lock*>(taken)->lock(); },
+       .give_back = [](void* taken) ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS { static_cast<Lock*>(taken)->unlock(); }});
 }
 
 }  // namespace
@@ -43,14 +43,14 @@ void ForkLocks::add(SpinLock& lock, Kind kind) noexcept { add_any(lock, kind); }
 
 void ForkLocks::lock_all() {
   lists_mutex.lock();
-  for (const List* list : {&outer, &inner}) {
-    for (std::size_t i = 0; i < list->count; ++i) list->entries[i].take(list->entries[i].lock);
+  for (const List& list : lists) {
+    for (std::size_t i = 0; i < list.count; ++i) list.entries[i].take(list.entries[i].lock);
   }
 }
 
 void ForkLocks::unlock_all() {
-  for (const List* list : {&outer, &inner}) {
-    for (std::size_t i = 0; i < list->count; ++i) list->entries[i].give_back(list->entries[i].lock);
+  for (const List& list : lists) {
+    for (std::size_t i = 0; i < list.count; ++i) list.entries[i].give_back(list.entries[i].lock);
   }
   lists_mutex.unlock();
 }

@@ -12,13 +12,14 @@ namespace asyncgrad::detail {
 // it guards might be half changed. So a fork takes these locks once nothing is under way any more, and parent and child
 // release them.
 //
-// A fork always gets all of them: a thread that holds an inner lock takes no other lock and waits for no operation, a
-// thread that holds an outer lock takes at most inner ones beside it, and the fork takes the outer ones first.
+// A fork always gets all of them, because it takes them from the outside in, and a thread that holds one waits for no
+// operation and takes none but locks further in: under an outer lock inner and innermost ones, under an inner lock
+// innermost ones, under an innermost lock none.
 //
 // Thread safety: any thread may add; lock_all() and unlock_all() are for the thread that forks.
 class ForkLocks {
  public:
-  enum class Kind { outer, inner };
+  enum class Kind { outer, inner, innermost };
 
   // Adds a lock, which forks hold from now on. It is never destroyed.
   static void add(Mutex& lock, Kind kind) noexcept;

@@ -409,15 +409,16 @@ def test_a_budget_below_the_serial_peak_is_kept():
     ag.set_engine_options(memory_budget=prices[1]["budget_bytes"], recompute_to_fit=True)
     try:
         reads = False
-        step()
         ag.reset_peaks()
+        step()
+        first = ag.engine_figures()["recomputed_operations"]
         step()
         ag.wait_all()
         assert ag.memory()["serial_peak_bytes"] == prices[1]["recompute_peak_bytes"]
-        assert ag.engine_figures()["recomputed_operations"] == prices[1]["recomputed_operations"] > 0
+        assert ag.engine_figures()["recomputed_operations"] - first == prices[1]["recomputed_operations"] > 0
         reads = True
         assert step() == expected
     finally:
         ag.set_engine_options(memory_budget="automatic", recompute_to_fit=False)
-    with pytest.raises(ag.Error, match="needs a memory_budget of bytes"):
+    with pytest.raises(ValueError, match="needs a memory_budget of bytes"):
         ag.set_engine_options(recompute_to_fit=True)

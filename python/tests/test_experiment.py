@@ -252,6 +252,19 @@ def test_runs_are_any_iterable_or_one_name():
         assert [run["name"] for run in here(runs=runs).runs] == ["none"]
 
 
+@pytest.mark.parametrize("shares", [True, False], ids=["shared", "apart"])
+def test_a_budget_may_be_a_share_of_the_serial_peak(shares):
+    made = (lambda: make()) if shares else make
+    runs = ag.experiment.compare(made, step, steps=6, runs=("none", "none:50%", "none:100%:recompute")).runs
+    peak = runs[0]["serial_peak_bytes"]
+    assert [run["memory_budget_bytes"] for run in runs[1:]] == [peak // 2, peak]
+    assert len({run["parameters_hash"] for run in runs}) == 1
+    assert runs[2]["recomputed_operations"] == 0 and not ag.engine_options()["recompute_to_fit"]
+    for bad in ("none:0%", "none:101%", "none:x%", "none:-1%:recompute", "none:recompute"):
+        with pytest.raises(ValueError, match="runs"):
+            ag.experiment.compare(made, step, steps=1, runs=bad)
+
+
 def test_the_seed_decides_the_bits():
     first, again, other = (here(runs=("none",), seed=seed).runs[0]["parameters_hash"] for seed in (1, 1, 2))
     assert first == again != other

@@ -63,7 +63,7 @@ TEST_F(AnyBudget, RefusesWhatItCannotDo) {
     EXPECT_EQ(outcome.exit_status, 2);
     return outcome.output;
   };
-  EXPECT_THAT(refusal({"--network", "vgg"}), HasSubstr("--network: 'vgg' is not residual_mlp, gpt or resnet"));
+  EXPECT_THAT(refusal({"--network", "vgg"}), HasSubstr("--network: 'vgg' is not one of residual_mlp, gpt, resnet"));
   for (const char* budget : {"0%", "101%", "-1", "x%", ""}) {
     EXPECT_THAT(refusal({"--budgets", budget}),
                 HasSubstr(std::string("--budgets: '") + budget + "' is not a percentage above 0% and at most 100%"));

@@ -44,13 +44,16 @@ Failure* Failures::add_again(std::uint64_t number, std::string message,
 }
 
 // The youngest failure that the message of a second one begins with, or null.
-Failure* Failures::first_of(const std::string& message) noexcept {
+Failure* Failures::first_of(std::string_view message) noexcept {
+  const auto begins = [message](const Failure& failure) {
+    return message.starts_with(failure.message) && message.substr(failure.message.size()).starts_with(", ");
+  };
   for (Failure* failure = youngest_; failure != nullptr; failure = failure->older) {
-    if (message.starts_with(failure->message)) return failure;
+    if (begins(*failure)) return failure;
   }
   for (const Storage* storage = poisoned_; storage != nullptr; storage = storage->poisoned_after) {
     Failure* const failure = storage->failure.load(std::memory_order_relaxed);
-    if (message.starts_with(failure->message)) return failure;
+    if (begins(*failure)) return failure;
   }
   return nullptr;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "asyncgrad/core/engine/admission/device_state.h"
 #include "asyncgrad/core/error.h"
@@ -81,7 +82,7 @@ class Failures final : public PoisonedValues {
 
   // Makes the Error of a failure, and counts the failure as reported.
   Error report(Failure& failure) ASYNCGRAD_REQUIRES(mutex_);
-  Failure* first_of(const std::string& message) noexcept ASYNCGRAD_REQUIRES(mutex_);
+  Failure* first_of(std::string_view message) noexcept ASYNCGRAD_REQUIRES(mutex_);
   void list(Failure& failure) noexcept ASYNCGRAD_REQUIRES(mutex_);
   void unlist(Failure& failure) noexcept ASYNCGRAD_REQUIRES(mutex_);
   void note_reported(Failure& failure) noexcept ASYNCGRAD_REQUIRES(mutex_);

@@ -1,37 +1,16 @@
 // Values that are dropped and computed again. gradient_check.h drops those of every operation, and the random programs
 // of core/engine those of whole trainings.
-#include "asyncgrad/autograd/budget/plan.h"
-
 #include <algorithm>
 #include <stdexcept>
 #include <thread>
 
 #include "asyncgrad/core/host_memory.h"
-#include "tests/autograd/support.h"
+#include "tests/autograd/budget/dropping.h"
 
 namespace asyncgrad::tests {
 namespace {
 
-using detail::Plan;
 using ::testing::HasSubstr;
-
-// Everything that may be dropped is.
-class Dropping : public ::testing::Test {
- protected:
-  Dropping() {
-    set_engine_options({.workers = 2, .memory_budget = MemoryBudget::bytes(1 << 30), .recompute_to_fit = true});
-    Plan::get().drop_all(true);
-    reset_peaks();
-  }
-  ~Dropping() override {
-    Plan::get().drop_all(false);
-    set_engine_options({});
-    recover();
-  }
-  static std::int64_t recomputed() { return engine_figures().recomputed_operations; }
-};
-
-Tensor chain(const Tensor& x) { return tanh(sigmoid(tanh(x))); }
 
 TEST_F(Dropping, AValueComesBackWithTheSameBits) {
   Tensor x = parameter(random64({40, 50}, 1));
@@ -340,83 +319,6 @@ TEST_F(Dropping, RecipesOfARunningAverageDoNotGrow) {
   for (int i = 0; i < 100'000; ++i) step();
   wait_all();
   EXPECT_LT(resident_bytes() - before, 4 << 20);
-}
-
-TEST(RecomputeToFit, RefusesOptionsThatItCannotKeep) {
-  const auto message = [](MemoryBudget budget, Schedule schedule = Schedule::oldest_first) {
-    return message_of(
-        [&] { set_engine_options({.schedule = schedule, .memory_budget = budget, .recompute_to_fit = true}); });
-  };
-  EXPECT_THAT(message(MemoryBudget::automatic()), HasSubstr("needs a memory_budget of bytes, got an automatic one"));
-  EXPECT_THAT(message(MemoryBudget::unbounded()), HasSubstr("needs a memory_budget of bytes, got an unbounded one"));
-  EXPECT_THAT(message(MemoryBudget::bytes(1000), Schedule::first_ready), HasSubstr("first_ready"));
-  EXPECT_FALSE(engine_options().recompute_to_fit);
-}
-
-// A network whose serial peak is that of what it saves.
-struct DeepNet {
-  std::vector<Tensor> weights;
-  Tensor x;
-
-  DeepNet() : x(randn({512, 64})) {
-    for (int i = 0; i < 12; ++i) weights.push_back(parameter(randn({64, 64}) * 0.2));
-  }
-  void step() const {
-    Tensor h = x;
-    for (const Tensor& weight : weights) h = tanh(matmul(h, weight));
-    const Tensor loss = mean(square(h));
-    h = Tensor();
-    loss.backward();
-    const NoGrad no_grad;
-    for (Tensor weight : weights) {
-      weight -= weight.grad() * 0.01;
-      weight.zero_grad();
-    }
-  }
-};
-
-TEST(MemoryPrices, AreThoseOfARealRun) {
-  manual_seed(7);
-  const DeepNet net;
-  const std::vector<double> before = values(net.weights[0]);
-  const std::vector<MemoryPrice> prices = memory_prices([&] { net.step(); }, {1, 0.7, 0.5});
-  EXPECT_EQ(values(net.weights[0]), before);
-  EXPECT_FALSE(engine_options().recompute_to_fit);
-  ASSERT_EQ(prices.size(), 3U);
-  EXPECT_EQ(prices[0].budget_bytes, prices[0].serial_peak_bytes);
-  EXPECT_LT(prices[1].added_work, prices[2].added_work);
-  for (const MemoryPrice& price : prices) {
-    EXPECT_LE(price.recompute_peak_bytes, price.budget_bytes);
-    set_engine_options({.memory_budget = MemoryBudget::bytes(price.budget_bytes), .recompute_to_fit = true});
-    reset_peaks();
-    net.step();
-    const std::int64_t first = engine_figures().recomputed_operations;
-    net.step();
-    wait_all();
-    EXPECT_EQ(engine_figures().recomputed_operations - first, price.recomputed_operations);
-    EXPECT_EQ(memory_figures().serial_peak_bytes, price.recompute_peak_bytes);
-    EXPECT_LE(memory_figures().peak_live_bytes, price.budget_bytes);
-    set_engine_options({});
-  }
-}
-
-TEST(MemoryPrices, BelowTheFloorThePeakIsAboveTheBudget) {
-  const DeepNet net;
-  const MemoryPrice price = memory_prices([&] { net.step(); }, {0.01})[0];
-  EXPECT_GT(price.recompute_peak_bytes, price.budget_bytes);
-  EXPECT_LT(price.recompute_peak_bytes, price.serial_peak_bytes);
-}
-
-TEST(MemoryPrices, PutBackTheGeneratorAndTheOptionsWhateverTheStepDoes) {
-  const EngineOptions before = engine_options();
-  manual_seed(3);
-  EXPECT_THAT(message_of([] { memory_prices([] { static_cast<void>(randn({3}).to_vector<float>()); }, {1}); }),
-              HasSubstr("values do not exist under Schedule::dry_run"));
-  EXPECT_EQ(engine_options().schedule, before.schedule);
-  const std::vector<float> drawn = randn({3}).to_vector<float>();
-  manual_seed(3);
-  EXPECT_EQ(drawn, randn({3}).to_vector<float>());
-  EXPECT_THAT(message_of([] { memory_prices([] {}, {1.5}); }), HasSubstr("above 0 and at most 1, got 1.5"));
 }
 
 }  // namespace

@@ -1,0 +1,190 @@
+// Saved tensors, and how those that were dropped come back.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "asyncgrad/autograd/budget/references.h"
+#include "asyncgrad/core/engine/run/nan_check.h"
+#include "asyncgrad/core/engine/submit.h"
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/tensor_impl.h"
+
+namespace asyncgrad::detail {
+
+namespace {
+
+// A tensor to be, made before the lock is taken.
+class NewView {
+ public:
+  explicit NewView(const Part& part)
+      : impl_(new TensorImpl{.dtype = part.dtype,
+                             .storage = nullptr,
+                             .offset_bytes = part.offset_bytes,
+                             .shape = part.shape,
+                             .device = part.device}) {}
+  Tensor of(Storage& storage) {
+    add_handle(storage);
+    impl_->storage = &storage;
+    return Tensor(impl_.release());
+  }
+
+ private:
+  std::unique_ptr<TensorImpl> impl_;
+};
+
+}  // namespace
+
+Contents* Plan::save(const Tensor& tensor) {
+  Contents* const contents = obtain(*tensor.impl()->storage);
+  const SpinLockGuard lock(lock_);
+  ++contents->saves;
+  contents->last_use = queued_work_;
+  if (contents->storage != nullptr && contents->handle == nullptr) take_handle(*contents);
+  return contents;
+}
+
+void Plan::forget(Contents& contents) noexcept {
+  {
+    const SpinLockGuard lock(lock_);
+    --contents.saves;
+    if (!contents.is_needed()) {
+      if (contents.is_absent) {
+        release_operands(contents);
+        note_gone(contents);
+      }
+      note_unneeded(contents);
+    }
+    release(contents);
+  }
+  tidy();
+}
+
+Tensor Plan::read(Contents& contents, const Part& part) {
+  const auto is_overwritten = [&] {
+    const SpinLockGuard lock(lock_);
+    contents.last_use = queued_work_;
+    return contents.is_overwritten || (contents.storage != nullptr && contents.storage->version != contents.version);
+  };
+  if (is_overwritten()) return {};
+  const Found found = find(contents, part);
+  if (found.tensor.defined()) return found.tensor;
+  if (is_overwritten()) return {};
+  throw_error("backward", "a value that was dropped cannot be computed again: what it was computed from has failed");
+}
+
+// Tensor{} if no storage holds the contents and they cannot be computed again: for an operand of others because these
+// have come back meanwhile. Ends: each round that finds nothing goes with a write of another thread.
+Plan::Found Plan::find(Contents& contents, const Part& part) {
+  for (;;) {
+    Found held = find_held(contents, part);
+    if (held.tensor.defined()) return held;
+    const Found again = bring_back(contents);
+    if (again.tensor.defined()) return {NewView(part).of(*again.tensor.impl()->storage), again.version};
+    const SpinLockGuard lock(lock_);
+    if (contents.storage == nullptr && work_to_compute(contents) < 0) return {};
+  }
+}
+
+// Tensor{} if no storage holds the contents. Where another thread has written, or dropped the last handle, and is about
+// to take the lock, this says so in its place.
+Plan::Found Plan::find_held(Contents& contents, const Part& part) {
+  NewView view(part);
+  Found found;
+  const HandleToDrop dropped = [&]() -> Storage* {
+    const SpinLockGuard lock(lock_);
+    Storage* const storage = contents.storage;
+    if (storage == nullptr) return nullptr;
+    if (storage->version != contents.version) return overwrite(contents);
+    // Relaxed: nobody else adds a handle to none.
+    const bool is_held = storage->handles.load(std::memory_order_relaxed) > 0 || !end_of_handles(*storage);
+    if (is_held) found = {view.of(*storage), contents.version};
+    return nullptr;
+  }();
+  return found;
+}
+
+// Queues the recipe again. Tensor{} if there is none, or if another thread has written meanwhile what the recipe reads:
+// what needs that has come back before.
+Plan::Found Plan::bring_back(Contents& contents) {
+  const RecipeReference reference(*this, contents);
+  if (reference.get() == nullptr) return {};
+  const Recipe& recipe = *reference.get();
+  std::vector<Found> reads;
+  std::vector<Tensor> results;
+  std::vector<OperandRef> operands;
+  for (const Recipe::Read& read : recipe.reads) {
+    reads.push_back(find(*read.contents, read.part));
+    if (!reads.back().tensor.defined()) return {};
+  }
+  for (const Recipe::Result& result : recipe.results) {
+    results.push_back(make_tensor(result.part.shape, result.part.dtype, result.part.device));
+  }
+  for (const Tensor& result : results) operands.push_back(writes(result));
+  for (const Found& read : reads) operands.push_back(detail::reads(read.tensor));
+  make_room(*results[0].impl()->storage->device);
+  submit_again(recipe, operands);
+  const Tensor& result = results[static_cast<std::size_t>(contents.result)];
+  Found again{result, result.impl()->storage->version};
+  if (!note_computed_again(recipe, reads, results)) return {};
+  tidy();
+  return again;
+}
+
+// What was computed without a check for NaN is not checked now.
+void Plan::submit_again(const Recipe& recipe, std::span<const OperandRef> operands) {
+  struct Unchecked {
+    const bool outer = std::exchange(NanChecks::are_on, false);
+    ~Unchecked() { NanChecks::are_on = outer; }
+  };
+  const Unchecked unchecked;
+  const AgainScope scope(recipe.origin);
+  submit_as_it_is({.op = recipe.op,
+                   .operands = operands,
+                   .attributes = recipe.attributes.data(),
+                   .attribute_bytes = recipe.attribute_bytes,
+                   .where = recipe.origin.where,
+                   .owned = recipe.owned == nullptr ? nullptr : &recipe.owned});
+}
+
+// Whether the operation has read what the recipe says: versions rise as writes are queued. Another thread may have
+// brought the same contents back; then these results are its caller's alone.
+bool Plan::note_computed_again(const Recipe& recipe, std::span<const Found> reads, std::span<const Tensor> results) {
+  const SpinLockGuard lock(lock_);
+  figures_.recomputed_operations += 1;
+  figures_.recomputed_work += recipe.work;
+  count_work(recipe.work);
+  for (const Recipe::Read& read : recipe.reads) read.contents->was_read_again = true;
+  const auto was_written = [](const Found& read) { return read.tensor.impl()->storage->version != read.version; };
+  if (std::ranges::any_of(reads, was_written)) return false;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Contents* const result = recipe.results[i].contents;
+    if (result != nullptr && result->is_absent) hold(*result, *results[i].impl()->storage);
+  }
+  return true;
+}
+
+// Ends: each round removes a reader, and none that cannot be computed without these contents is dropped meanwhile. What
+// no saved tensor has is held by the planner as long as others need it.
+void Plan::bring_back_readers(Contents& contents) {
+  for (;;) {
+    Contents* lost = nullptr;
+    {
+      const SpinLockGuard lock(lock_);
+      lost = lost_reader(contents);
+      if (lost == nullptr) return;
+      ++lost->references;
+    }
+    const Reference reader(*this, lost);
+    bring_back(*reader);
+  }
+}
+
+// An absent reader that can be computed with the contents alone, or null.
+Contents* Plan::lost_reader(const Contents& contents) {
+  for (const Need* need = contents.needed_by; need != nullptr; need = need->after) {
+    if (work_to_compute(*need->reader) < 0 && work_to_compute(*need->reader, &contents) >= 0) return need->reader;
+  }
+  return nullptr;
+}
+
+}  // namespace asyncgrad::detail

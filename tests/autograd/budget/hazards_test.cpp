@@ -1,0 +1,143 @@
+// Writes, failures, threads and forks beside values that are dropped and computed again.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+#include "asyncgrad/core/host_memory.h"
+#include "tests/autograd/budget/dropping.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t count = 1 << 15;  // too many to be computed at the call
+
+// The gradient of sum(exp(tanh(x))) for x as it was.
+void expect_gradient_at(const std::vector<double>& at, const Tensor& gradient) {
+  std::vector<double> expected;
+  for (const double v : at) expected.push_back(std::exp(std::tanh(v)) * (1 - std::tanh(v) * std::tanh(v)));
+  expect_near(gradient, expected);
+}
+
+TEST_F(Dropping, WhatIsReadByAddressIsReadByNoOperationTheProgramDoesNotKnowOf) {
+  for (const bool is_random : {false, true}) {
+    Generator generator(1);
+    const Tensor drawn = uniform({count}, 0, 1, {.dtype = float64, .generator = &generator});
+    const std::vector<double> at = values(drawn);
+    const Tensor x = parameter(is_random ? drawn : float64_tensor(at, {count}));
+    const Tensor z = sum(exp(tanh(x)));
+    for (int i = 0; i < 3; ++i) ones({1});  // what exp and tanh have saved is dropped
+    z.wait();
+    std::ranges::fill(host_values<double>(x.detach()), 5.0);
+    z.backward();
+    expect_gradient_at(at, x.grad());
+  }
+}
+
+// It was counted as a write before it threw.
+TEST_F(Dropping, AWriteThatFailsAtItsCallLeavesNothingBehind) {
+  EngineOptions options = engine_options();
+  options.schedule = Schedule::immediate;
+  set_engine_options(options);
+  const Tensor x = parameter(random64({count}, 1));
+  const std::vector<std::uint64_t> expected = bits(exp(x.detach()));
+  const Tensor z = sum(exp(x));
+  ones({1});
+  {
+    const NoGrad no_grad;
+    EXPECT_THROW(custom_many("bad", {}, {x.detach()}, [](const CustomCall&) { throw std::runtime_error("fault"); },
+                             {.in_place = {0}}),
+                 Error);
+  }
+  recover();
+  for (int i = 0; i < 3; ++i) ones({1});
+  z.backward();
+  EXPECT_EQ(bits(x.grad()), expected);
+}
+
+TEST_F(Dropping, WhatWasComputedFromAFailedWriteStaysFailed) {
+  const Tensor x = parameter(random64({count}, 1));
+  {
+    const NoGrad no_grad;
+    custom_many("bad", {}, {x.detach()}, [](const CustomCall&) { throw std::runtime_error("fault"); },
+                {.in_place = {0}});
+  }
+  const Tensor z = sum(exp(x));
+  for (int i = 0; i < 3; ++i) ones({1});
+  EXPECT_THAT(message_of([] { wait_all(); }), HasSubstr("fault"));
+  recover();
+  EXPECT_NE(message_of([&] {
+              z.backward();
+              x.grad().wait();
+            }),
+            message_of([] {}));
+  recover();
+}
+
+TEST_F(Dropping, ACheckForNanIsNotMadeOfWhatWasComputedWithoutIt) {
+  const Tensor x = parameter(random64({count}, 1));
+  Tensor mask;
+  {
+    const NoGrad no_grad;
+    mask = greater(log(x), 0).to(float64);
+  }
+  const Tensor z = sum(x * mask);
+  mask = Tensor();
+  for (int i = 0; i < 3; ++i) ones({1});
+  const DetectNan detect;
+  z.backward();
+  EXPECT_NO_THROW(wait_all());
+}
+
+// A tape's values go and come while another thread writes what they are computed from.
+TEST_F(Dropping, AnotherThreadMayWriteWhatValuesAreComputedFrom) {
+  const Tensor w = random64({300}, 1), v = random64({300}, 2);
+  const Tensor p = parameter(random64({300}, 3));
+  std::atomic<bool> is_done{false};
+  std::thread writer([&] {
+    const NoGrad no_grad;
+    while (!is_done) {
+      Tensor(w) *= 1.0;
+      Tensor(v) *= 1.0;
+    }
+  });
+  for (int i = 0; i < 400; ++i) {
+    Tensor z = sum(exp(p + w * v));
+    ones({1});
+    if (i % 4 != 3) z.backward();
+    Tensor(p).zero_grad();
+  }
+  is_done = true;
+  writer.join();
+  sum(exp(p + w * v)).backward();
+  EXPECT_EQ(bits(p.grad()), bits(exp(p.detach() + w * v)));
+}
+
+TEST_F(Dropping, AForkFindsNoLockHeld) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the thread sanitizer allows no new threads in the child";
+#endif
+  const Tensor large = ones({1 << 18});
+  std::atomic<bool> is_done{false};
+  std::thread reporter([&] {
+    while (!is_done) engine_report();
+  });
+  for (int i = 0; i < 50; ++i) {
+    const pid_t child = fork();
+    if (child == 0) alarm(60);  // ends a child that hangs
+    if (child == 0) _exit(engine_report().empty() ? 1 : 0);
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  is_done = true;
+  reporter.join();
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests
