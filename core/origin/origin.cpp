@@ -88,6 +88,7 @@ void set_origin(Origin& origin, const Location& where) {
   origin.backward.file = nullptr;
   origin.path = current_path;
   origin.graph = current_graph();
+  origin.is_again = false;
 }
 
 }  // namespace detail

@@ -271,6 +271,21 @@ TEST_F(Dropping, AProfileNamesWhatIsComputedAgain) {
   EXPECT_EQ(count_of("sigmoid"), 0);
 }
 
+// The entries of the queue are used again and again.
+TEST_F(Dropping, LaterOperationsAreNotCalledComputedAgain) {
+  EngineOptions options = engine_options();
+  options.queue_capacity = 1;
+  options.inline_tiny = false;
+  set_engine_options(options);
+  const Tensor x = parameter(random64({30}, 1));
+  sum(chain(x)).backward();
+  EXPECT_GT(recomputed(), 0);
+  const Tensor bad = take(ones({3}), int64_tensor({9}, {1}), 0);
+  const std::string message = message_of([&] { bad.wait(); });
+  EXPECT_THAT(message, HasSubstr("plan_test.cpp"));
+  EXPECT_THAT(message, testing::Not(HasSubstr("computed again")));
+}
+
 TEST_F(Dropping, WhatFailsTheSecondTimeAloneNamesBothLines) {
   const Tensor x = parameter(random64({4}, 1));
   int calls = 0;
