@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what building, testing and training need and what is missing: Debian packages, and oneDNN 3.2 into
-# .deps/onednn. When nothing is missing it installs nothing, asks no questions and needs no network.
+# Installs what building, testing and training need and what is missing: Debian packages, oneDNN 3.2 into .deps/onednn,
+# and CUDA's headers, for tests, into .deps/cuda. When nothing is missing it installs nothing, asks no questions and needs
+# no network.
 #
 #   scripts/setup.sh [PACKAGE...]     PACKAGE: more rows of the table, for CI
 #   scripts/setup.sh --onednn         installs oneDNN 3.2 alone, into .deps/onednn; a project that contains asyncgrad does so
@@ -23,6 +24,8 @@ optional=(gnuplot-nox) # pictures; without it the programs keep the data
 
 wheels=scripts/onednn.txt
 private=.deps/onednn
+cuda_wheels=scripts/cuda_headers.txt
+cuda=.deps/cuda
 unpacked=.deps/packages # libraries that --pack has brought from another machine; CMakeLists.txt looks there, too
 use_system=.deps/use-system-onednn # exists: Debian's oneDNN was chosen because PyPI could not be reached
 log=$(mktemp)
@@ -104,11 +107,13 @@ have_onednn() {
   cmp -s "$wheels" "$private/wheels.txt" || { [[ -e $use_system ]] && is_there libdnnl-dev; }
 }
 
+have_cuda_headers() { cmp -s "$cuda_wheels" "$cuda/wheels.txt"; }
+
 install_packages() {
   local needed wanted
   needed=$(missing_of "${required[@]}" "$@")
   wanted=$(missing_of "${optional[@]}")
-  have_onednn || python_with_pip >/dev/null || needed+=" python3-pip"
+  { have_onednn && have_cuda_headers; } || python_with_pip >/dev/null || needed+=" python3-pip"
   # shellcheck disable=SC2086  # package names, split on purpose
   if [[ -n $needed ]]; then
     install_debian $needed $wanted || exit 1
@@ -119,36 +124,55 @@ install_packages() {
 
 # Ends the script if pip refused a file because of its hash: such a file may come from an attacker. Debian's oneDNN
 # would hide that.
-check_hashes() {
+check_hashes() { # the list of wheels, what is in them
   grep -q 'DO NOT MATCH THE HASHES' "$log" || return 0
   tail -n 12 "$log" >&2
-  say "" "A file that was downloaded for oneDNN has another hash than $wheels lists, so nothing was installed. Either the" \
+  say "" "A file that was downloaded for $2 has another hash than $1 lists, so nothing was installed. Either the" \
     "download was damaged, then run this again, or this machine's package index delivers a changed file."
   exit 1
 }
 
-# Fills $private from the two wheels, completely or not at all.
-install_wheels() {
+# Downloads the wheels of a list and unpacks them into $work/all.
+fetch_wheels() { # the list, what is in them, where that will be
   local python wheel
-  [[ $(uname -sm) == "Linux x86_64" ]] || { say "PyPI has no oneDNN for $(uname -sm)."; return 1; }
+  [[ $(uname -sm) == "Linux x86_64" ]] || { say "PyPI has no $2 for $(uname -sm)."; return 1; }
   python=$(python_with_pip) || return 1
-  say "Installing oneDNN into $private"
+  say "Installing $2 into $3"
   work=$(mktemp -d .deps/unpack.XXXXXX) || return 1
   "$python" -m pip download --quiet --disable-pip-version-check --retries 2 --timeout 30 --no-deps \
-    --only-binary=:all: --require-hashes --requirement "$wheels" --dest "$work" >"$log" 2>&1 ||
-    { check_hashes; tail -n 5 "$log" >&2; return 1; }
-  mkdir -p "$work/all" "$work/onednn/lib"
+    --only-binary=:all: --require-hashes --requirement "$1" --dest "$work" >"$log" 2>&1 ||
+    { check_hashes "$1" "$2"; tail -n 5 "$log" >&2; return 1; }
+  mkdir -p "$work/all"
   for wheel in "$work"/*.whl; do
     "$python" -m zipfile -e "$wheel" "$work/all" || return 1
   done
+}
+
+# Puts a folder of $work in its place, with the list that it was made of.
+put_in_place() { # the folder, the list, the place
+  cp "$2" "$work/$1/wheels.txt" && rm -rf "$3" && mv -T "$work/$1" "$3" && rm -rf "$work"
+}
+
+# Fills $private from the two wheels, completely or not at all.
+install_wheels() {
+  fetch_wheels "$wheels" oneDNN "$private" || return 1
+  mkdir -p "$work/onednn/lib"
   cp -r "$work"/all/*.data/data/{include,share} "$work/onednn" || return 1
   # The wheel contains the library three times.
   cp "$work"/all/*.data/data/lib/libdnnl.so.3.2 "$work/onednn/lib" || return 1
   ln -s libdnnl.so.3.2 "$work/onednn/lib/libdnnl.so.3"
   ln -s libdnnl.so.3 "$work/onednn/lib/libdnnl.so"
-  cp "$wheels" "$work/onednn/wheels.txt"
-  rm -rf "$private"
-  mv -T "$work/onednn" "$private"
+  put_in_place onednn "$wheels" "$private"
+}
+
+# Without these headers everything else is there.
+install_cuda_headers() {
+  have_cuda_headers && return
+  mkdir -p .deps
+  fetch_wheels "$cuda_wheels" "CUDA's headers" "$cuda" && mkdir "$work/cuda" &&
+    cp -r "$work"/all/nvidia/*/include "$work/cuda" && put_in_place cuda "$cuda_wheels" "$cuda" && return
+  say "CUDA's headers could not be fetched from PyPI (the reason is above). Going on without them: where there is no CUDA" \
+    "Toolkit either, the tests of the CUDA backend are left out."
 }
 
 install_onednn() {
@@ -166,7 +190,7 @@ install_onednn() {
 }
 
 # Packs the files of the packages that are libraries, of the packages built together with them, such as libfmt9 with
-# libfmt-dev, and of oneDNN.
+# libfmt-dev, of oneDNN, and CUDA's headers.
 pack() {
   local package packages=() made_with
   for package in "${required[@]}"; do
@@ -176,6 +200,7 @@ pack() {
     sed -n 's/^ *\(lib[^ ]*\) (= .*/\1/p')
   work=$(mktemp -d .deps/pack.XXXXXX)
   mkdir -p "$work/$unpacked" "$work/$private"
+  [[ ! -e $cuda ]] || cp -a "$cuda" "$work/.deps"
   # shellcheck disable=SC2086  # package names, split on purpose
   dpkg --listfiles "${packages[@]}" $made_with | grep -E '^/usr/(include|lib|share/cmake)/.' | sort -u | cut -c 2- |
     tar -C / --no-recursion -c -T - | tar -C "$work/$unpacked" -x
@@ -192,6 +217,7 @@ if [[ ${1:-} == --pack ]]; then
   : "${2:?--pack needs the name of a file}"
   install_packages
   install_onednn
+  install_cuda_headers
   pack "$2"
 elif [[ ${1:-} == --onednn ]]; then
   mkdir -p .deps
@@ -202,4 +228,5 @@ elif [[ ${1:-} == --onednn ]]; then
 else
   install_packages "$@"
   install_onednn
+  install_cuda_headers
 fi

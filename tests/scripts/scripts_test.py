@@ -122,10 +122,28 @@ class Setup(Scripts):
     def test_without_a_network_debians_onednn_is_tried(self):
         self.assertIn("trying Debian's older oneDNN instead", self.run_setup().stderr)
 
-    def test_an_old_pack_stays_where_a_new_one_cannot_be_made(self):
+    def have_onednn(self):
         private = self.tree / ".deps" / "onednn"
         private.mkdir()
         shutil.copy(self.tree / "scripts" / "onednn.txt", private / "wheels.txt")
+
+    def test_without_a_network_cudas_headers_are_left_out(self):
+        self.have_onednn()
+        done = self.run_setup()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("CUDA's headers could not be fetched", done.stderr)
+        self.assertFalse((self.tree / ".deps" / "cuda").exists())
+
+    def test_cudas_headers_with_another_hash_are_an_error(self):
+        self.have_onednn()
+        (self.packages / "nvidia_cuda_runtime-13.0.96-py3-none-any.whl").write_text("something else")
+        done = self.run_setup()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("another hash than scripts/cuda_headers.txt lists, so nothing was installed", done.stderr)
+        self.assertFalse((self.tree / ".deps" / "cuda").exists())
+
+    def test_an_old_pack_stays_where_a_new_one_cannot_be_made(self):
+        self.have_onednn()
         for program in ("dpkg-query", "dpkg"):
             self.make_program(self.programs / program, "echo /usr/include/fmt")
         self.make_program(self.programs / "tar", "[[ $* != *-z* ]] || { echo half; exit 1; }", "cat >/dev/null")
