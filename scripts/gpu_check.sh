@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks everything on a machine with a GPU, without a network: builds a release with the CUDA backend, runs every test,
-# the tests of CUDA also under compute-sanitizer, the chapter's experiment, the benchmarks of the GPU, and the comparison
+# those of the GPU also under compute-sanitizer, the chapter's experiment, the benchmarks of the GPU, and the comparison
 # with PyTorch if it is installed. Writes results/gpu_check*.txt and the parts of benchmarks/RESULTS.md about a GPU;
 # the status is 0 if all passed.
 #
@@ -36,14 +36,14 @@ configure() {
   return 1
 }
 build() { cmake --build --preset release -- --quiet; }
-# compute-sanitizer makes kernels slow, so the tests that run without a GPU are left out. The tests also make calls that
-# CUDA refuses. memcheck watches the memory that cuBLASLt's kernels get from us; racecheck looks at our own kernels only.
+# The tests also make calls that CUDA refuses. memcheck watches the memory that cuBLASLt's kernels get from us; racecheck
+# looks at our own kernels only.
 sanitize() {
   local options=()
   [[ $1 == memcheck ]] && options=(--report-api-errors no)
   [[ $1 == racecheck ]] && options=(--kernel-name kernel_substring=asyncgrad)
-  "${limited[@]}" compute-sanitizer --tool "$1" "${options[@]}" --error-exitcode 1 build/release/tests/cuda_tests \
-    --gtest_filter='-*CudaPrograms*:*CudaFaults*:CudaQueue*:CudaMemory*'
+  "${limited[@]}" compute-sanitizer --tool "$1" "${options[@]}" --error-exitcode 1 \
+    build/release/tests/backends/cuda/gpu_tests
 }
 train() {
   "${limited[@]}" build/release/async_training --device cuda:0 --runs batch,in-flight:1,none --repeat 5 \
@@ -70,8 +70,8 @@ part() {
       step build build
       ;;
     tests)
-      step cuda "${limited[@]}" ctest --preset release -L '^cuda$'
-      step rest "${limited[@]}" ctest --preset release -LE '^cuda$' --parallel "$(nproc)"
+      step gpu "${limited[@]}" ctest --preset release -L '^gpu$'
+      step rest "${limited[@]}" ctest --preset release -LE '^gpu$' --parallel "$(nproc)"
       ;;
     sanitizers)
       step memcheck sanitize memcheck

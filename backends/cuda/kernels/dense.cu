@@ -17,7 +17,7 @@ struct FinishDense {
   std::int64_t columns;
   bool relu, is_zero;
 
-  __host__ __device__ void operator()(std::int64_t i) const {
+  __device__ void operator()(std::int64_t i) const {
     T y = is_zero ? T(0) : out[i];
     if (bias != nullptr) y += bias[divided(i, columns).remainder];
     out[i] = relu ? larger(y, T(0)) : y;
@@ -37,9 +37,9 @@ struct DenseGrad : Summing<T> {
   const T *y, *dy;  // y is null if there is no activation
   T *dz, *dbias;
 
-  __host__ __device__ T operator()(std::int64_t i) const { return dz[i] = y == nullptr || y[i] > T(0) ? dy[i] : T(0); }
-  __host__ __device__ double value(std::int64_t, std::int64_t element) const { return (*this)(element); }
-  __host__ __device__ void finish(std::int64_t column, double sum) const { dbias[column] = static_cast<T>(sum); }
+  __device__ T operator()(std::int64_t i) const { return dz[i] = y == nullptr || y[i] > T(0) ? dy[i] : T(0); }
+  __device__ double value(std::int64_t, std::int64_t element) const { return (*this)(element); }
+  __device__ void finish(std::int64_t column, double sum) const { dbias[column] = static_cast<T>(sum); }
 };
 
 Lines columns_of(const KernelCall& call) { return {1, call.shape(0)[0], call.shape(0)[1]}; }

@@ -27,8 +27,8 @@ struct Input {
   int step = 0;
   T number{};
 
-  __host__ __device__ T at(std::int64_t i) const { return data == nullptr ? number : data[i * step]; }
-  __host__ __device__ Pack<T> pack(std::int64_t i) const {
+  __device__ T at(std::int64_t i) const { return data == nullptr ? number : data[i * step]; }
+  __device__ Pack<T> pack(std::int64_t i) const {
     if (step == 1) return reinterpret_cast<const Pack<T>*>(data)[i];
     Pack<T> pack;
     for (T& x : pack.x) x = at(0);
@@ -37,11 +37,11 @@ struct Input {
 };
 
 template <class Formula, class T, std::size_t... K>
-__host__ __device__ T applied(const T* x, std::index_sequence<K...>) {
+__device__ T applied(const T* x, std::index_sequence<K...>) {
   return Formula::apply(Math<T>(), x[K]...);
 }
 template <class Formula, class T>
-__host__ __device__ T applied(const T* x) {
+__device__ T applied(const T* x) {
   return applied<Formula>(x, std::make_index_sequence<Formula::inputs>());
 }
 
@@ -52,7 +52,7 @@ struct Packed {
   std::int64_t numel;
   Input<T> in[Formula::inputs];
 
-  __host__ __device__ void operator()(std::int64_t i) const {
+  __device__ void operator()(std::int64_t i) const {
     constexpr int size = Pack<T>::size;
     T x[Formula::inputs];
     if ((i + 1) * size <= numel) {
@@ -79,7 +79,7 @@ struct Broadcasted {
   Input<T> in[Formula::inputs];
   Broadcast broadcast;
 
-  __host__ __device__ void operator()(std::int64_t i) const {
+  __device__ void operator()(std::int64_t i) const {
     T x[Formula::inputs];
     for (int k = 0; k < Formula::inputs; ++k) {
       x[k] = in[k].data == nullptr ? in[k].number : in[k].data[broadcast.offset(k, i)];

@@ -10,7 +10,7 @@ template <class T>
 struct Fill {
   T* out;
   T value;
-  __host__ __device__ void operator()(std::int64_t i) const { out[i] = value; }
+  __device__ void operator()(std::int64_t i) const { out[i] = value; }
 };
 
 void run_fill(const KernelCall& call, int) {
@@ -26,9 +26,7 @@ struct Arange {
   using Term = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
   T* out;
   Term start, step;
-  __host__ __device__ void operator()(std::int64_t i) const {
-    out[i] = converted<T>(start + static_cast<Term>(i) * step);
-  }
+  __device__ void operator()(std::int64_t i) const { out[i] = converted<T>(start + static_cast<Term>(i) * step); }
 };
 
 void run_arange(const KernelCall& call, int) {
@@ -43,7 +41,7 @@ template <class To, class From>
 struct Convert {
   To* out;
   const From* in;
-  __host__ __device__ void operator()(std::int64_t i) const { out[i] = converted<To>(in[i]); }
+  __device__ void operator()(std::int64_t i) const { out[i] = converted<To>(in[i]); }
 };
 
 }  // namespace

@@ -1,12 +1,10 @@
 // Runs a thread for each element, or a team of threads for each item. Internal.
-//
-// A call without a launch runs at once on the calling thread, with the same bodies in the same order, so that tests see
-// what a device would do even where there is none.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
+#include "asyncgrad/backends/cuda/kernels/launch_kernel.cuh"
 #include "asyncgrad/backends/cuda/kernels/team.cuh"
 #include "asyncgrad/backends/cuda/launch.h"
 
@@ -18,6 +16,7 @@ inline unsigned blocks_of(std::int64_t threads) {
   return static_cast<unsigned>(std::min((threads + block_threads - 1) / block_threads, max_blocks));
 }
 
+// However many blocks there are, they do all the work.
 template <class Body>
 __global__ void __launch_bounds__(block_threads) run_for_each(std::int64_t count, const __grid_constant__ Body body) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * block_threads;
@@ -28,11 +27,7 @@ __global__ void __launch_bounds__(block_threads) run_for_each(std::int64_t count
 // body(i) for 0 <= i < count, in any order.
 template <class Body>
 void for_each(const KernelCall& call, std::int64_t count, const Body& body) {
-  if (call.launch == nullptr) {
-    for (std::int64_t i = 0; i < count; ++i) body(i);
-  } else if (count > 0) {
-    run_for_each<<<blocks_of(count), block_threads, 0, stream_of(call)>>>(count, body);
-  }
+  if (count > 0) launch(run_for_each<Body>, blocks_of(count), block_threads, stream_of(call), count, body);
 }
 
 template <int lanes, class Body>
@@ -46,10 +41,8 @@ __global__ void __launch_bounds__(block_threads) run_for_teams(std::int64_t coun
 // body(team, item) for 0 <= item < count, in any order; a team has `lanes` lanes.
 template <int lanes, class Body>
 void for_teams(const KernelCall& call, std::int64_t count, const Body& body) {
-  if (call.launch == nullptr) {
-    for (std::int64_t item = 0; item < count; ++item) body(Team<lanes>(), item);
-  } else if (count > 0) {
-    run_for_teams<lanes><<<blocks_of(count * lanes), block_threads, 0, stream_of(call)>>>(count, body);
+  if (count > 0) {
+    launch(run_for_teams<lanes, Body>, blocks_of(count * lanes), block_threads, stream_of(call), count, body);
   }
 }
 

@@ -14,7 +14,7 @@ namespace asyncgrad::detail::cuda {
 namespace {
 
 template <class T>
-__host__ __device__ T nothing() {
+__device__ T nothing() {
   if constexpr (std::is_integral_v<T>) {
     return std::numeric_limits<T>::min();
   } else if constexpr (std::is_same_v<T, BFloat16>) {
@@ -35,7 +35,7 @@ struct Take {
   std::int64_t count;
   bool is_gather;
 
-  __host__ __device__ void operator()(std::int64_t i) const {
+  __device__ void operator()(std::int64_t i) const {
     const Divided row = divided(i, seen.inner), matrix = divided(row.quotient, count);
     const std::int64_t index = indices[is_gather ? i : matrix.remainder];
     const bool is_there = index >= 0 && index < seen.axis;
@@ -74,7 +74,7 @@ struct SortStretch {
   std::int64_t count;
 
   template <class Team>
-  __host__ __device__ void operator()(Team team, std::int64_t place) const {
+  __device__ void operator()(Team team, std::int64_t place) const {
     const std::int64_t begin = place / first_stretch * first_stretch, index = indices[place];
     const std::int64_t size = count - begin < first_stretch ? count - begin : first_stretch;
     const auto comes_before = [&](std::int64_t i) -> std::int64_t {
@@ -93,7 +93,7 @@ struct MergeStretches {
   const std::int64_t *sorted, *indices;
   std::int64_t count, size;
 
-  __host__ __device__ void operator()(std::int64_t i) const {
+  __device__ void operator()(std::int64_t i) const {
     const std::int64_t place = sorted[i], index = indices[place];
     const std::int64_t begin = i / (2 * size) * (2 * size);
     const std::int64_t middle = within(begin + size), end = within(middle + size);
@@ -106,10 +106,10 @@ struct MergeStretches {
   }
 
  private:
-  __host__ __device__ std::int64_t within(std::int64_t end) const { return end < count ? end : count; }
+  __device__ std::int64_t within(std::int64_t end) const { return end < count ? end : count; }
   // The number of sorted places from `first` on for which is_so holds: these come before all others up to `last`.
   template <class IsSo>
-  __host__ __device__ std::int64_t how_many(std::int64_t first, std::int64_t last, IsSo is_so) const {
+  __device__ std::int64_t how_many(std::int64_t first, std::int64_t last, IsSo is_so) const {
     std::int64_t begin = first, end = last;
     while (begin < end) {
       const std::int64_t middle = begin + (end - begin) / 2;
@@ -131,7 +131,7 @@ struct AddPlaces {
   IndexAttributes seen;
   std::int64_t count;
 
-  __host__ __device__ void operator()(std::int64_t i) const {
+  __device__ void operator()(std::int64_t i) const {
     const Divided at = divided(i, seen.inner), matrix = divided(at.quotient, count);
     std::int64_t place = matrix.remainder;
     const std::int64_t index = indices[sorted[place]];
@@ -184,7 +184,7 @@ struct ScatterAdd {
   IndexAttributes seen;
   std::int64_t count;
 
-  __host__ __device__ void operator()(std::int64_t i) const {
+  __device__ void operator()(std::int64_t i) const {
     const Divided at = divided(i, seen.inner);
     for (std::int64_t k = 0; k < count; ++k) {
       const std::int64_t from = (at.quotient * count + k) * seen.inner + at.remainder, index = indices[from];
@@ -211,7 +211,7 @@ struct OneHot {
   const std::int64_t* indices;
   std::int64_t classes;
 
-  __host__ __device__ void operator()(std::int64_t i) const {
+  __device__ void operator()(std::int64_t i) const {
     const Divided at = divided(i, classes);
     out[i] = indices[at.quotient] == at.remainder ? static_cast<T>(1.0F) : T{};
   }
@@ -232,7 +232,7 @@ struct Triangle {
   std::int64_t rows, columns;
   TriangleAttributes attributes;
 
-  __host__ __device__ void operator()(std::int64_t i) const {
+  __device__ void operator()(std::int64_t i) const {
     const Divided at = divided(i, columns);
     const std::int64_t beyond = at.remainder - divided(at.quotient, rows).remainder - attributes.diagonal;
     out[i] = (attributes.is_upper ? beyond >= 0 : beyond <= 0) ? in[i] : T{};

@@ -12,35 +12,35 @@ namespace asyncgrad::detail::cuda {
 
 template <class T>
 struct FloatingMath {
-  __host__ __device__ T set(double value) const { return static_cast<T>(value); }
-  __host__ __device__ T add(T x, T y) const { return x + y; }
-  __host__ __device__ T sub(T x, T y) const { return x - y; }
-  __host__ __device__ T mul(T x, T y) const { return x * y; }
-  __host__ __device__ T div(T x, T y) const { return x / y; }
-  __host__ __device__ T min(T x, T y) const { return x != x ? x : y != y ? y : x < y ? x : y; }
-  __host__ __device__ T max(T x, T y) const { return x != x ? x : y != y ? y : x > y ? x : y; }
-  __host__ __device__ T neg(T x) const { return -x; }
-  __host__ __device__ T abs(T x) const { return std::fabs(x); }
-  __host__ __device__ T sqrt(T x) const { return std::sqrt(x); }
-  __host__ __device__ T exp(T x) const { return std::exp(x); }
-  __host__ __device__ T log(T x) const { return std::log(x); }
-  __host__ __device__ T floor(T x) const { return std::floor(x); }
-  __host__ __device__ T round(T x) const { return std::nearbyint(x); }
-  __host__ __device__ T expm1(T x) const { return std::expm1(x); }
-  __host__ __device__ T log1p(T x) const { return std::log1p(x); }
-  __host__ __device__ T log2(T x) const { return std::log2(x); }
-  __host__ __device__ T log10(T x) const { return std::log10(x); }
-  __host__ __device__ T sin(T x) const { return std::sin(x); }
-  __host__ __device__ T cos(T x) const { return std::cos(x); }
-  __host__ __device__ T tanh(T x) const { return std::tanh(x); }
-  __host__ __device__ T erf(T x) const { return std::erf(x); }
-  __host__ __device__ T erfc(T x) const { return std::erfc(x); }
-  __host__ __device__ T pow(T x, T y) const { return std::pow(x, y); }
-  __host__ __device__ T floor_divide(T x, T y) const { return floored_quotient(x, y); }
-  __host__ __device__ T remainder(T x, T y) const { return floored_remainder(x, y); }
-  __host__ __device__ bool equal(T x, T y) const { return x == y; }
-  __host__ __device__ bool less(T x, T y) const { return x < y; }
-  __host__ __device__ T select(bool mask, T x, T y) const { return mask ? x : y; }
+  __device__ T set(double value) const { return static_cast<T>(value); }
+  __device__ T add(T x, T y) const { return x + y; }
+  __device__ T sub(T x, T y) const { return x - y; }
+  __device__ T mul(T x, T y) const { return x * y; }
+  __device__ T div(T x, T y) const { return x / y; }
+  __device__ T min(T x, T y) const { return x != x ? x : y != y ? y : x < y ? x : y; }
+  __device__ T max(T x, T y) const { return x != x ? x : y != y ? y : x > y ? x : y; }
+  __device__ T neg(T x) const { return -x; }
+  __device__ T abs(T x) const { return std::fabs(x); }
+  __device__ T sqrt(T x) const { return std::sqrt(x); }
+  __device__ T exp(T x) const { return std::exp(x); }
+  __device__ T log(T x) const { return std::log(x); }
+  __device__ T floor(T x) const { return std::floor(x); }
+  __device__ T round(T x) const { return std::nearbyint(x); }
+  __device__ T expm1(T x) const { return std::expm1(x); }
+  __device__ T log1p(T x) const { return std::log1p(x); }
+  __device__ T log2(T x) const { return std::log2(x); }
+  __device__ T log10(T x) const { return std::log10(x); }
+  __device__ T sin(T x) const { return std::sin(x); }
+  __device__ T cos(T x) const { return std::cos(x); }
+  __device__ T tanh(T x) const { return std::tanh(x); }
+  __device__ T erf(T x) const { return std::erf(x); }
+  __device__ T erfc(T x) const { return std::erfc(x); }
+  __device__ T pow(T x, T y) const { return std::pow(x, y); }
+  __device__ T floor_divide(T x, T y) const { return floored_quotient(x, y); }
+  __device__ T remainder(T x, T y) const { return floored_remainder(x, y); }
+  __device__ bool equal(T x, T y) const { return x == y; }
+  __device__ bool less(T x, T y) const { return x < y; }
+  __device__ T select(bool mask, T x, T y) const { return mask ? x : y; }
 };
 
 template <class T>

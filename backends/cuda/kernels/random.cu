@@ -15,7 +15,7 @@ struct Words {
 };
 
 // The four words of a block, as cpu/random/philox-inl.h has them.
-__host__ __device__ Words philox(std::uint64_t seed, std::uint64_t block) {
+__device__ Words philox(std::uint64_t seed, std::uint64_t block) {
   Words c{{static_cast<std::uint32_t>(block >> 16), static_cast<std::uint32_t>(block >> 48),
            static_cast<std::uint32_t>(block & 0xFFFF), 0}};
   auto key0 = static_cast<std::uint32_t>(seed), key1 = static_cast<std::uint32_t>(seed >> 32);
@@ -33,10 +33,10 @@ __host__ __device__ Words philox(std::uint64_t seed, std::uint64_t block) {
 // --- float32
 
 // In (0, 1]: w 2^-32 + 2^-33.
-__host__ __device__ float unit_interval(std::uint32_t word) { return static_cast<float>(word) * 0x1p-32F + 0x1p-33F; }
+__device__ float unit_interval(std::uint32_t word) { return static_cast<float>(word) * 0x1p-32F + 0x1p-33F; }
 
 // ln u for a positive normal u, to about 1 ulp; the polynomial is that of logf in Moshier's Cephes library.
-__host__ __device__ float logarithm(float u) {
+__device__ float logarithm(float u) {
   constexpr std::int32_t sqrt_half = 0x3F3504F3;
   std::int32_t bits;
   memcpy(&bits, &u, sizeof(u));
@@ -68,7 +68,7 @@ struct SineCosine {
 
 // Sine and cosine of 2 pi w / 2^32, to about 1 ulp. The upper bits of w + 2^29 are the nearest quarter turn, and the
 // remainder is exact until it becomes a float; the polynomials on [-pi/4, pi/4] are those of sinf and cosf in Cephes.
-__host__ __device__ SineCosine<float> sine_cosine(std::uint32_t word) {
+__device__ SineCosine<float> sine_cosine(std::uint32_t word) {
   const std::uint32_t quarter = (word + 0x20000000) >> 30;
   const auto rest = static_cast<std::int32_t>(word - (quarter << 30));
   const float x = static_cast<float>(rest) * static_cast<float>(2 * std::numbers::pi * 0x1p-32);
@@ -87,7 +87,7 @@ __host__ __device__ SineCosine<float> sine_cosine(std::uint32_t word) {
 // --- float64
 
 // In (0, 1]: 53 bits of two words.
-__host__ __device__ double unit_interval(std::uint32_t low, std::uint32_t high) {
+__device__ double unit_interval(std::uint32_t low, std::uint32_t high) {
   return static_cast<double>(low ^ (std::uint64_t{high} << 21)) * 0x1p-53 + 0x1p-54;
 }
 
@@ -97,16 +97,16 @@ template <class T>
 inline constexpr int block_numbers = 16 / sizeof(T);
 
 struct UnitNumbers {  // in (0, 1]
-  __host__ __device__ void operator()(const Words& w, float* out) const {
+  __device__ void operator()(const Words& w, float* out) const {
     for (int i = 0; i < 4; ++i) out[i] = unit_interval(w.word[i]);
   }
-  __host__ __device__ void operator()(const Words& w, double* out) const {
+  __device__ void operator()(const Words& w, double* out) const {
     for (int i = 0; i < 2; ++i) out[i] = unit_interval(w.word[2 * i], w.word[2 * i + 1]);
   }
 };
 
 struct NormalNumbers {  // from N(0, 1), by Box and Muller's method
-  __host__ __device__ void operator()(const Words& w, float* out) const {
+  __device__ void operator()(const Words& w, float* out) const {
     for (int i = 0; i < 4; i += 2) {
       const float radius = std::sqrt(-2 * logarithm(unit_interval(w.word[i])));
       const SineCosine<float> angle = sine_cosine(w.word[i + 1]);
@@ -114,7 +114,7 @@ struct NormalNumbers {  // from N(0, 1), by Box and Muller's method
       out[i + 1] = radius * angle.sine;
     }
   }
-  __host__ __device__ void operator()(const Words& w, double* out) const {
+  __device__ void operator()(const Words& w, double* out) const {
     const double radius = std::sqrt(-2 * std::log(unit_interval(w.word[0], w.word[1])));
     const double angle = 2 * std::numbers::pi * unit_interval(w.word[2], w.word[3]);
     out[0] = radius * std::cos(angle);
@@ -130,7 +130,7 @@ struct RandomBlock {
   std::uint64_t seed, first_block;
   T scale, offset;
 
-  __host__ __device__ void operator()(std::int64_t block) const {
+  __device__ void operator()(std::int64_t block) const {
     constexpr int size = block_numbers<T>;
     T numbers[size];
     Numbers()(philox(seed, first_block + static_cast<std::uint64_t>(block)), numbers);

@@ -17,11 +17,11 @@ struct Sum : Summing<T> {
   double scale;
   bool of_squares;
 
-  __host__ __device__ Partial value(std::int64_t, std::int64_t element) const {
+  __device__ Partial value(std::int64_t, std::int64_t element) const {
     const auto x = static_cast<Partial>(in[element]);
     return of_squares ? x * x : x;
   }
-  __host__ __device__ void finish(std::int64_t line, Partial sum) const {
+  __device__ void finish(std::int64_t line, Partial sum) const {
     if constexpr (std::is_integral_v<T>) {
       out[line] = static_cast<T>(sum);
     } else {
@@ -40,13 +40,13 @@ void run_sum(const KernelCall& call, int) {
 // max is the last of all in one order, min in the other.
 template <class T>
 struct Ascending {
-  static __host__ __device__ bool is_beyond(T x, T y) { return x > y; }
-  static __host__ __device__ T identity() { return lowest<T>(); }
+  static __device__ bool is_beyond(T x, T y) { return x > y; }
+  static __device__ T identity() { return lowest<T>(); }
 };
 template <class T>
 struct Descending {
-  static __host__ __device__ bool is_beyond(T x, T y) { return x < y; }
-  static __host__ __device__ T identity() {
+  static __device__ bool is_beyond(T x, T y) { return x < y; }
+  static __device__ T identity() {
     if constexpr (std::is_integral_v<T>) {
       return std::numeric_limits<T>::max();
     } else {
@@ -61,10 +61,10 @@ struct Extreme {
   const T* in;
   T* out;
 
-  __host__ __device__ T identity() const { return Order::identity(); }
-  __host__ __device__ T value(std::int64_t, std::int64_t element) const { return in[element]; }
-  __host__ __device__ T combine(T x, T y) const { return Order::is_beyond(x, y) || x != x ? x : y; }
-  __host__ __device__ void finish(std::int64_t line, T extreme) const { out[line] = extreme; }
+  __device__ T identity() const { return Order::identity(); }
+  __device__ T value(std::int64_t, std::int64_t element) const { return in[element]; }
+  __device__ T combine(T x, T y) const { return Order::is_beyond(x, y) || x != x ? x : y; }
+  __device__ void finish(std::int64_t line, T extreme) const { out[line] = extreme; }
 };
 
 template <template <class> class Order>
@@ -82,12 +82,10 @@ struct Decision {
   const std::uint8_t* in;
   std::uint8_t* out;
 
-  __host__ __device__ int identity() const { return 1 - decisive; }
-  __host__ __device__ int value(std::int64_t, std::int64_t element) const { return in[element]; }
-  __host__ __device__ int combine(int x, int y) const { return x == decisive ? x : y; }
-  __host__ __device__ void finish(std::int64_t line, int result) const {
-    out[line] = static_cast<std::uint8_t>(result);
-  }
+  __device__ int identity() const { return 1 - decisive; }
+  __device__ int value(std::int64_t, std::int64_t element) const { return in[element]; }
+  __device__ int combine(int x, int y) const { return x == decisive ? x : y; }
+  __device__ void finish(std::int64_t line, int result) const { out[line] = static_cast<std::uint8_t>(result); }
 };
 
 template <int decisive>
@@ -107,9 +105,9 @@ struct ArgExtreme {
   std::int64_t* out;
   Lines lines;
 
-  __host__ __device__ Partial identity() const { return {Order::identity(), -1}; }
-  __host__ __device__ Partial value(std::int64_t, std::int64_t element) const { return {in[element], element}; }
-  __host__ __device__ Partial combine(const Partial& x, const Partial& y) const {
+  __device__ Partial identity() const { return {Order::identity(), -1}; }
+  __device__ Partial value(std::int64_t, std::int64_t element) const { return {in[element], element}; }
+  __device__ Partial combine(const Partial& x, const Partial& y) const {
     if (x.element < 0) return y;
     if (y.element < 0) return x;
     const bool x_is_nan = x.value != x.value, y_is_nan = y.value != y.value;
@@ -117,7 +115,7 @@ struct ArgExtreme {
     if (equal) return x.element < y.element ? x : y;
     return x_is_nan || Order::is_beyond(x.value, y.value) ? x : y;
   }
-  __host__ __device__ void finish(std::int64_t line, const Partial& best) const {
+  __device__ void finish(std::int64_t line, const Partial& best) const {
     out[line] = best.element < 0 ? 0 : (best.element - lines.first(line)) / lines.inner;
   }
 };
@@ -134,7 +132,7 @@ void run_argextreme(const KernelCall& call, int) {
 
 // NaN is equal to NaN here, so that the gradient of an extreme that is NaN goes where it came from.
 template <class T>
-__host__ __device__ bool same(T x, T y) {
+__device__ bool same(T x, T y) {
   return x == y || (x != x && y != y);
 }
 
@@ -143,10 +141,10 @@ struct Shares : Summing<std::int64_t> {
   const T *x, *y, *dy;
   T* shares;
 
-  __host__ __device__ std::uint64_t value(std::int64_t line, std::int64_t element) const {
+  __device__ std::uint64_t value(std::int64_t line, std::int64_t element) const {
     return same(x[element], y[line]) ? 1 : 0;
   }
-  __host__ __device__ void finish(std::int64_t line, std::uint64_t count) const {
+  __device__ void finish(std::int64_t line, std::uint64_t count) const {
     shares[line] = dy[line] / static_cast<T>(count);
   }
 };
@@ -157,7 +155,7 @@ struct Share {
   T* dx;
   Lines lines;
 
-  __host__ __device__ void operator()(std::int64_t i) const {
+  __device__ void operator()(std::int64_t i) const {
     const Divided at = divided(i, lines.inner);
     const std::int64_t line = divided(at.quotient, lines.axis).quotient * lines.inner + at.remainder;
     dx[i] = same(x[i], y[line]) ? shares[line] : T(0);

@@ -15,7 +15,7 @@ struct Lines {
 
   __host__ __device__ std::int64_t count() const { return outer * inner; }
   // The line's first element; the next one is `inner` further.
-  __host__ __device__ std::int64_t first(std::int64_t line) const {
+  __device__ std::int64_t first(std::int64_t line) const {
     const Divided at = divided(line, inner);
     return at.quotient * axis * inner + at.remainder;
   }
@@ -39,9 +39,7 @@ inline Lines lines_of(const KernelCall& call) {
 template <class Reduction>
 struct OfChunks : Reduction {
   const typename Reduction::Partial* partials;
-  __host__ __device__ typename Reduction::Partial value(std::int64_t, std::int64_t element) const {
-    return partials[element];
-  }
+  __device__ typename Reduction::Partial value(std::int64_t, std::int64_t element) const { return partials[element]; }
 };
 template <class Reduction>
 OfChunks<Reduction> of_chunks(const Reduction& reduction, const typename Reduction::Partial* partials) {
@@ -62,7 +60,7 @@ struct ReduceChunk {
   Partial* partials;  // null: a line is one chunk
 
   template <class Team>
-  __host__ __device__ void operator()(Team team, std::int64_t item) const {
+  __device__ void operator()(Team team, std::int64_t item) const {
     const Divided column = divided(item, lines.inner), chunk = divided(column.quotient, lines.chunks());
     const std::int64_t line = chunk.quotient * lines.inner + column.remainder;
     const std::int64_t inner = lines.inner, begin = chunk.remainder * lines.chunk();
@@ -114,17 +112,17 @@ void reduce(const KernelCall& call, const Lines& lines, const Reduction& reducti
 template <class T>
 struct Summing {
   using Partial = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;
-  __host__ __device__ Partial identity() const { return 0; }
-  __host__ __device__ Partial combine(Partial x, Partial y) const { return x + y; }
+  __device__ Partial identity() const { return 0; }
+  __device__ Partial combine(Partial x, Partial y) const { return x + y; }
 };
 
 // The larger of two; NaN if either is NaN.
 template <class T>
-__host__ __device__ T larger(T x, T y) {
+__device__ T larger(T x, T y) {
   return x > y || x != x ? x : y;
 }
 template <class T>
-__host__ __device__ constexpr T lowest() {
+__device__ constexpr T lowest() {
   if constexpr (std::is_integral_v<T>) {
     return std::numeric_limits<T>::min();
   } else {

@@ -11,12 +11,12 @@ namespace asyncgrad::detail::cuda {
 namespace {
 
 template <class T, class Team, class Value>
-__host__ __device__ T largest_of(Team team, std::int64_t n, Value value) {
+__device__ T largest_of(Team team, std::int64_t n, Value value) {
   return team.reduce(n, lowest<T>(), value, [](T x, T y) { return larger(x, y); });
 }
 // Sums are computed in double.
 template <class Team, class Value>
-__host__ __device__ double sum_of(Team team, std::int64_t n, Value value) {
+__device__ double sum_of(Team team, std::int64_t n, Value value) {
   return team.reduce(
       n, 0.0, [&](std::int64_t i) { return static_cast<double>(value(i)); }, [](double x, double y) { return x + y; });
 }
@@ -26,13 +26,13 @@ template <class T>
 struct Line {
   T* data;
   std::int64_t step;
-  __host__ __device__ T& operator[](std::int64_t i) const { return data[i * step]; }
+  __device__ T& operator[](std::int64_t i) const { return data[i * step]; }
 };
 
 // Each function passes over one line of n elements: out and x, or dx, y and dy.
 struct Softmax {
   template <class Team, class T>
-  __host__ __device__ void operator()(Team team, std::int64_t n, Line<T> out, Line<const T> x) const {
+  __device__ void operator()(Team team, std::int64_t n, Line<T> out, Line<const T> x) const {
     const T largest = largest_of<T>(team, n, [&](std::int64_t i) { return x[i]; });
     const double sum = sum_of(team, n, [&](std::int64_t i) { return std::exp(x[i] - largest); });
     const T scale = static_cast<T>(1 / sum);
@@ -41,7 +41,7 @@ struct Softmax {
 };
 struct SoftmaxGrad {  // y (dy - sum(y dy))
   template <class Team, class T>
-  __host__ __device__ void operator()(Team team, std::int64_t n, Line<T> dx, Line<const T> y, Line<const T> dy) const {
+  __device__ void operator()(Team team, std::int64_t n, Line<T> dx, Line<const T> y, Line<const T> dy) const {
     const T mean = static_cast<T>(
         sum_of(team, n, [&](std::int64_t i) { return static_cast<double>(y[i]) * static_cast<double>(dy[i]); }));
     team.each(n, [&](std::int64_t i) { dx[i] = y[i] * (dy[i] - mean); });
@@ -49,7 +49,7 @@ struct SoftmaxGrad {  // y (dy - sum(y dy))
 };
 struct LogSoftmax {
   template <class Team, class T>
-  __host__ __device__ void operator()(Team team, std::int64_t n, Line<T> out, Line<const T> x) const {
+  __device__ void operator()(Team team, std::int64_t n, Line<T> out, Line<const T> x) const {
     const T largest = largest_of<T>(team, n, [&](std::int64_t i) { return x[i]; });
     const double sum = sum_of(team, n, [&](std::int64_t i) { return std::exp(x[i] - largest); });
     const T log_sum = static_cast<T>(std::log(sum));
@@ -58,7 +58,7 @@ struct LogSoftmax {
 };
 struct LogSoftmaxGrad {  // dy - e^y sum(dy)
   template <class Team, class T>
-  __host__ __device__ void operator()(Team team, std::int64_t n, Line<T> dx, Line<const T> y, Line<const T> dy) const {
+  __device__ void operator()(Team team, std::int64_t n, Line<T> dx, Line<const T> y, Line<const T> dy) const {
     const T sum = static_cast<T>(sum_of(team, n, [&](std::int64_t i) { return dy[i]; }));
     team.each(n, [&](std::int64_t i) { dx[i] = dy[i] - std::exp(y[i]) * sum; });
   }
@@ -72,7 +72,7 @@ struct EachLine {
   const T* in[inputs];
 
   template <class Team>
-  __host__ __device__ void operator()(Team team, std::int64_t line) const {
+  __device__ void operator()(Team team, std::int64_t line) const {
     const std::int64_t first = lines.first(line), step = lines.inner;
     if constexpr (inputs == 1) {
       Function()(team, lines.axis, Line<T>{out + first, step}, Line<const T>{in[0] + first, step});
@@ -118,7 +118,7 @@ struct CrossEntropy {
   const std::int64_t* labels;
 
   template <class Team>
-  __host__ __device__ void operator()(Team team, std::int64_t row) const {
+  __device__ void operator()(Team team, std::int64_t row) const {
     const T* const x = logits + row * rows.axis;
     const T largest = largest_of<T>(team, rows.axis, [&](std::int64_t i) { return x[i]; });
     const double sum = sum_of(team, rows.axis, [&](std::int64_t i) { return std::exp(x[i] - largest); });
@@ -140,7 +140,7 @@ struct CrossEntropyGrad {  // dy (softmax(x) - one at label)
   const T* dy;
 
   template <class Team>
-  __host__ __device__ void operator()(Team team, std::int64_t row) const {
+  __device__ void operator()(Team team, std::int64_t row) const {
     const std::int64_t label = labels[row], first = row * rows.axis;
     const T gradient = label < 0 || label >= rows.axis ? std::numeric_limits<T>::quiet_NaN() : dy[row];
     Softmax()(team, rows.axis, Line<T>{dlogits + first, 1}, Line<const T>{logits + first, 1});

@@ -24,7 +24,7 @@ struct Places {
   struct Place {
     std::int64_t out, in;
   };
-  __host__ __device__ Place place(std::int64_t element) const {
+  __device__ Place place(std::int64_t element) const {
     Place place{out, in};
     for (int i = axes.count - 1; i >= 0; --i) {
       const Axis& axis = axes.axes[i];
@@ -57,7 +57,7 @@ struct MoveElements {
   const T* in;
   Places places;
 
-  __host__ __device__ void operator()(std::int64_t i) const {
+  __device__ void operator()(std::int64_t i) const {
     const typename Places::Place place = places.place(i);
     put<adds>(out[place.out], in[place.in]);
   }
@@ -74,11 +74,8 @@ struct MoveSquare {
   __host__ __device__ static std::int64_t squares(std::int64_t extent) { return (extent + side - 1) / side; }
 
   template <class Team>
-  __host__ __device__ void operator()(Team team, std::int64_t item) const {
-#ifdef __CUDA_ARCH__
-    __shared__
-#endif
-        T square[side][side + 1];  // columns, too, lie in different banks
+  __device__ void operator()(Team team, std::int64_t item) const {
+    __shared__ T square[side][side + 1];  // columns, too, lie in different banks
     const std::int64_t per_row = squares(along.extent), per_plane = per_row * squares(across.extent);
     const typename Places::Place place = outer.place(item / per_plane);
     const std::int64_t first_row = item % per_plane / per_row * side, first_column = item % per_row * side;
@@ -135,7 +132,7 @@ struct MovePart {
   const T* in;
   std::int64_t row, part;
 
-  __host__ __device__ void operator()(std::int64_t i) const {
+  __device__ void operator()(std::int64_t i) const {
     const Divided at = divided(i, part);
     out[at.quotient * row + at.remainder] = in[i];
   }

@@ -1,6 +1,4 @@
 // Threads that work on one item together: one, a warp or a block. Internal.
-//
-// On the host one thread does the work of the lanes, one lane after another, with the same bits.
 #pragma once
 
 #include <cstdint>
@@ -17,43 +15,22 @@ class Team {
   // value(0), …, value(n - 1), combined in an order that n alone decides; every lane gets the result. `identity`,
   // combined with x, is x.
   template <class Partial, class Value, class Combine>
-  __host__ __device__ Partial reduce(std::int64_t n, Partial identity, Value value, Combine combine) const {
-#ifdef __CUDA_ARCH__
+  __device__ Partial reduce(std::int64_t n, Partial identity, Value value, Combine combine) const {
     Partial partial = identity;
     for (std::int64_t i = lane(); i < n; i += lanes) partial = combine(partial, value(i));
     return folded(partial, combine);
-#else
-    Partial partials[lanes];
-    for (int lane = 0; lane < lanes; ++lane) {
-      partials[lane] = identity;
-      for (std::int64_t i = lane; i < n; i += lanes) partials[lane] = combine(partials[lane], value(i));
-    }
-    for (int width = lanes / 2; width > 0; width /= 2) {
-      for (int lane = 0; lane < width; ++lane) partials[lane] = combine(partials[lane], partials[lane + width]);
-    }
-    return partials[0];
-#endif
   }
 
   // function(i) for 0 <= i < n, each by one of the lanes.
   template <class Function>
-  __host__ __device__ void each(std::int64_t n, Function function) const {
-#ifdef __CUDA_ARCH__
+  __device__ void each(std::int64_t n, Function function) const {
     for (std::int64_t i = lane(); i < n; i += lanes) function(i);
-#else
-    for (std::int64_t i = 0; i < n; ++i) function(i);
-#endif
   }
 
   // After this, all lanes see what any lane wrote before, in `each`.
-  __host__ __device__ void meet() const {
-#ifdef __CUDA_ARCH__
-    lanes > warp_threads ? __syncthreads() : __syncwarp();
-#endif
-  }
+  __device__ void meet() const { lanes > warp_threads ? __syncthreads() : __syncwarp(); }
 
  private:
-#ifdef __CUDACC__
   static __device__ int lane() { return static_cast<int>(threadIdx.x) % lanes; }
 
   template <class Partial, class Combine>
@@ -88,7 +65,6 @@ class Team {
     memcpy(&result, words, sizeof(T));
     return result;
   }
-#endif
 };
 
 }  // namespace asyncgrad::detail::cuda

@@ -23,9 +23,9 @@ struct Parameters {
   std::int64_t first_part[max_parameters + 1];
   int count;
 
-  __host__ __device__ std::int64_t parts() const { return first_part[count]; }
+  std::int64_t parts() const { return first_part[count]; }
   // The parameter that a part belongs to.
-  __host__ __device__ int owner(std::int64_t part) const {
+  __device__ int owner(std::int64_t part) const {
     int low = 0, high = count;  // first_part[low] <= part < first_part[high]
     while (high - low > 1) {
       const int middle = (low + high) / 2;
@@ -75,22 +75,22 @@ __host__ __device__ Numbers<Rule, T> numbers_at(const UpdateAttributes& attribut
 template <class Rule, class T>
 struct EqualNumbers {
   Numbers<Rule, T> numbers;
-  __host__ __device__ const Numbers<Rule, T>& of(int, std::int64_t) const { return numbers; }
+  __device__ const Numbers<Rule, T>& of(int, std::int64_t) const { return numbers; }
 };
 template <class Rule, class T>
 struct NumbersOfCounts {
   const Numbers<Rule, T>* numbers;
   std::int64_t first[max_parameters];
 
-  __host__ __device__ const Numbers<Rule, T>& of(int k, std::int64_t begin) const {
+  __device__ const Numbers<Rule, T>& of(int k, std::int64_t begin) const {
     return numbers[first[k] + begin / elements_per_count];
   }
 };
 
 // Puts the rule's results at x[k] + i in place of what is there.
 template <class Rule, class T, std::size_t... K>
-__host__ __device__ void apply_at(std::int64_t i, const Numbers<Rule, T>& numbers, T* const* x, T gradient,
-                                  std::index_sequence<K...>) {
+__device__ void apply_at(std::int64_t i, const Numbers<Rule, T>& numbers, T* const* x, T gradient,
+                         std::index_sequence<K...>) {
   const auto results = Rule::apply(FloatingMath<T>(), numbers, gradient, x[K][i]...);
   ((x[K][i] = std::get<K>(results)), ...);
 }
@@ -104,7 +104,7 @@ struct UpdatePart {
   Parameters<T, arrays + 1> parameters;
 
   template <class Team>
-  __host__ __device__ void operator()(Team team, std::int64_t part) const {
+  __device__ void operator()(Team team, std::int64_t part) const {
     const int k = parameters.owner(part);
     const std::int64_t begin = (part - parameters.first_part[k]) * part_elements;
     const std::int64_t rest = parameters.numel[k] - begin;
@@ -141,7 +141,7 @@ struct CountStep {
   UpdateAttributes attributes;
   Numbers<Rule, T>* numbers;
 
-  __host__ __device__ void operator()(std::int64_t i) const {
+  __device__ void operator()(std::int64_t i) const {
     int k = 0;
     while (counts.first[k + 1] <= i) ++k;
     numbers[i] = numbers_at<Rule, T>(attributes, ++counts.steps[k][i - counts.first[k]]);

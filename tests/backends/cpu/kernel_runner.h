@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
 #include <random>
 #include <vector>
 
@@ -50,17 +51,24 @@ inline View written(const Array& array) { return array.view(Access::write); }
 inline View updated(const Array& array) { return array.view(Access::update); }
 inline View read(const Array& array) { return array.view(Access::read); }
 
-// Runs all tiles of a backend's kernel, the last one first. Returns how many there were.
+struct AlignedDelete {
+  static constexpr std::align_val_t alignment{64};
+  void operator()(std::byte* bytes) const { ::operator delete(bytes, alignment); }
+};
+
+// Runs all tiles of a backend's kernel, the last one first. Returns how many there were. `launch` is what a device's
+// kernel gets besides its call.
 template <class Attributes>
-int run_kernel(const Backend& backend, Op op, const std::vector<View>& views, const Attributes& attributes) {
+int run_kernel(const Backend& backend, Op op, const std::vector<View>& views, const Attributes& attributes,
+               const void* launch = nullptr) {
   const Kernel* kernel = &backend.kernels[static_cast<std::size_t>(op)];
   if constexpr (std::is_same_v<Attributes, ElementwiseAttributes>) kernel = &backend.elementwise[attributes.formula];
-  KernelCall call{views.data(), static_cast<int>(views.size()), &attributes};
-  std::vector<std::byte> scratch;
+  KernelCall call{views.data(), static_cast<int>(views.size()), &attributes, nullptr, launch};
+  std::unique_ptr<std::byte, AlignedDelete> scratch;  // of exactly its size, too
   if (kernel->scratch_bytes != nullptr) {
-    scratch.resize(static_cast<std::size_t>(kernel->scratch_bytes(call)) + 64);
-    const auto address = reinterpret_cast<std::uintptr_t>(scratch.data());
-    call.scratch = scratch.data() + (64 - address % 64) % 64;
+    const auto bytes = static_cast<std::size_t>(kernel->scratch_bytes(call));
+    scratch.reset(static_cast<std::byte*>(::operator new(bytes, AlignedDelete::alignment)));
+    call.scratch = scratch.get();
   }
   if (kernel->prepare != nullptr) kernel->prepare(call);
   const int tiles = kernel->tiles != nullptr ? kernel->tiles(call) : 1;

@@ -70,7 +70,7 @@ Results rmsprop(Inputs& in, double momentum, bool centered) {
 Results random(Inputs& in, Tensor (*draw)(const Shape&, double, double, RandomOptions, Location)) {
   Generator generator(7);
   return {draw({1001}, -1, 2, {in.dtype(), in.device(), &generator}, Location::current()),
-          draw({70000}, 0, 1, {in.dtype(), in.device(), &generator}, Location::current())};
+          draw({7001}, 0, 1, {in.dtype(), in.device(), &generator}, Location::current())};
 }
 Results dense_layer(Inputs& in, Activation activation, std::int64_t n, std::int64_t inputs, std::int64_t outputs) {
   const Tensor x = in.parameter({n, inputs}), w = in.parameter({inputs, outputs}), bias = in.parameter({outputs});

@@ -1,21 +1,16 @@
-// Compares every operation on a device with the CPU, through public calls. The tests are skipped where there is no
-// device.
+// Compares every operation on a GPU, a real or an emulated one, with the CPU, through public calls.
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <set>
 #include <string>
 
 #include "asyncgrad/asyncgrad.h"
-#include "asyncgrad/backends/cuda/api.h"
-#include "asyncgrad/backends/cuda/kernels/product.h"
-#include "asyncgrad/backends/cuda/launch.h"
-#include "tests/backends/cuda/both_backends.h"
+#include "tests/backends/cuda/cuda_backend.h"
 #include "tests/backends/cuda/device_cases.h"
+#include "tests/backends/cuda/first_gpu.h"
 #include "tests/backends/cuda/training.h"
 
 namespace asyncgrad::tests {
@@ -37,44 +32,7 @@ TEST(CudaDeviceCases, HaveEveryOperation) {
   EXPECT_EQ(ops.size() + left_out.size(), static_cast<std::size_t>(detail::op_count));
 }
 
-// Why there is no device; empty if there is one.
-std::string no_device() {
-  int count = 0;
-  const cudaError_t status = detail::cuda::cuda_api().get_device_count(&count);
-  if (status != cudaSuccess) return cudaGetErrorString(status);
-  return count > 0 ? "" : "there is no GPU here";
-}
-
-// A network that diverges must show it, whatever computes its relu.
-TEST(CudaDense, ReluKeepsNotANumber) {
-  if (!no_device().empty()) GTEST_SKIP() << no_device();
-  const Tensor x = full({8, 8}, std::nan(""), {.device = "cuda"}), w = ones({8, 8}, {.device = "cuda"});
-  for (const double y : dense(x, w, zeros({8}, {.device = "cuda"}), relu).to(Device()).to_vector<float>()) {
-    EXPECT_TRUE(std::isnan(y));
-  }
-}
-
-TEST(CudaProducts, WithoutADeviceSayWhatFailed) {
-  if (no_device().empty()) GTEST_SKIP() << "there is a device";
-  const detail::Array out({2, 5}, float32), x({2, 3}, float32), w({3, 5}, float32);
-  const std::vector<detail::View> operands{detail::written(out), detail::read(x), detail::read(w)};
-  const detail::MatmulAttributes attributes;
-  std::shared_ptr<detail::cuda::Planner> planner;
-  const detail::cuda::Launch launch{nullptr, nullptr, planner};
-  const detail::KernelCall call{operands.data(), 3, &attributes, nullptr, &launch};
-  EXPECT_THAT(
-      [&] { detail::cuda::multiply(call, detail::cuda::matmul_product(call), "matmul"); },
-      testing::ThrowsMessage<Error>(testing::AllOf(testing::StartsWith("[matmul] cuBLASLt answers CUBLAS_STATUS_"),
-                                                   testing::HasSubstr("x (2, 3), w (3, 5)"))));
-}
-
-class CudaDevice : public testing::TestWithParam<std::tuple<DType, std::size_t>> {
- protected:
-  void SetUp() override {
-    static const std::string reason = no_device();
-    if (!reason.empty()) GTEST_SKIP() << reason;
-  }
-};
+class CudaDevice : public OnFirstGpu, public testing::WithParamInterface<std::tuple<DType, std::size_t>> {};
 
 std::vector<double> values_of(const Tensor& x) { return to(to(x, float64), Device()).to_vector<double>(); }
 
@@ -105,8 +63,8 @@ INSTANTIATE_TEST_SUITE_P(All, CudaDevice,
                                               name(std::get<0>(info.param)));
                          });
 
-TEST(CudaLaunchGraph, TrainsToTheSameBits) {
-  if (!no_device().empty()) GTEST_SKIP() << no_device();
+using CudaLaunchGraph = OnFirstGpu;
+TEST_F(CudaLaunchGraph, TrainsToTheSameBits) {
   const TrainingSizes sizes{.batch = 32, .inputs = 64, .hidden = 96, .steps = 50};
   const std::vector<float> without = train(nullptr, false, sizes);
   for (const bool has_barrier : {false, true}) {
@@ -117,8 +75,7 @@ TEST(CudaLaunchGraph, TrainsToTheSameBits) {
 }
 
 // Calls every operation in turn in a graph.
-TEST(CudaLaunchGraph, HoldsEveryOperation) {
-  if (!no_device().empty()) GTEST_SKIP() << no_device();
+TEST_F(CudaLaunchGraph, HoldsEveryOperation) {
   for (const DeviceCase& c : device_cases()) {
     SCOPED_TRACE(c.name);
     LaunchGraph graph(c.name);

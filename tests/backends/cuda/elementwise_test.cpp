@@ -138,8 +138,7 @@ TEST(CudaElementwise, NeedsNoAlignment) {
     std::vector<View> operands{written(y), read(x)};
     for (View& operand : operands) operand.shape = {n};
     if (skipped < 2) operands[static_cast<std::size_t>(skipped)].data += sizeof(float);
-    run_kernel(cuda_backend(), Op::elementwise, operands,
-               ElementwiseAttributes{.formula = formulas::id<formulas::Negate>()});
+    run_on_cuda(Op::elementwise, operands, ElementwiseAttributes{.formula = formulas::id<formulas::Negate>()});
     const std::vector<float> result = y.values<float>();
     for (std::int64_t i = 0; i < n; ++i) {
       EXPECT_EQ(result[static_cast<std::size_t>(i + (skipped == 0))],

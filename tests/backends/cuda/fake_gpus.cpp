@@ -8,6 +8,8 @@
 #include "asyncgrad/backends/cuda/memory.h"
 #include "asyncgrad/backends/cuda/queue.h"
 #include "asyncgrad/core/engine/engine.h"
+#include "tests/backends/cuda/cuda_backend.h"
+#include "tests/backends/cuda/emulator/emulator.h"
 #include "tests/support/late_run.h"
 
 namespace asyncgrad::tests {
@@ -34,43 +36,31 @@ cuda::Gpu& gpu_of(Device device) {
 
 const Backend& cpu() { return *detail::make_backend(DeviceType::cpu); }
 
-void launch(const Kernel& kernel, const KernelCall& call) {
-  api_in_use->launch(cuda::stream_of(call), [run = late_run(kernel, call)] {
+// A kernel of the CPU. Each has a function of its own, because a call does not say which kernel it is for.
+template <std::size_t op>
+void run_on_cpu(const KernelCall& call, int) {
+  api_in_use->launch(cuda::stream_of(call), [run = late_run(cpu().kernels[op], call)] {
     const std::uint64_t previous = detail::enter_thread(cpu());
     run();
     detail::leave_thread(cpu(), previous);
   });
 }
 
-// The CPU's kernels. Each has a function of its own, because a call does not say which kernel it is for.
+// Gives an operation the CPU's kernel where CUDA has none, or a program brings one for the CPU.
 template <std::size_t op>
-void run(const KernelCall& call, int) {
-  launch(cpu().kernels[op], call);
-}
-template <std::size_t formula>
-void run_elementwise(const KernelCall& call, int) {
-  launch(cpu().elementwise[formula], call);
-}
-void run_copy(const KernelCall& call, int tile) {
-  constexpr auto op = static_cast<std::size_t>(detail::Op::copy);
-  const bool stays = call.device(0) == call.device(1);
-  return stays && call.dtype(0) != call.dtype(1) ? run<op>(call, tile) : cuda::run_copy(call, tile);
+void fill_gap(Backend& backend) {
+  Kernel& kernel = backend.kernels[op];
+  if (kernel.run != nullptr && static_cast<detail::Op>(op) != detail::Op::custom) return;
+  kernel = cpu().kernels[op];
+  kernel.prepare = nullptr;
+  if (kernel.run != nullptr) kernel.run = run_on_cpu<op>;
 }
 
-Backend backend_on_cpu() {
-  Backend backend = cpu();
-  backend.name = "fake cuda";
-  const auto set = [](Kernel& kernel, auto function) {
-    kernel.prepare = nullptr;
-    if (kernel.run != nullptr) kernel.run = function;
-  };
-  [&]<std::size_t... op>(std::index_sequence<op...>) { (set(backend.kernels[op], run<op>), ...); }
+Backend emulated_backend() {
+  Backend backend = detail::cuda_backend();
+  backend.name = "emulated cuda";
+  [&]<std::size_t... op>(std::index_sequence<op...>) { (fill_gap<op>(backend), ...); }
   (std::make_index_sequence<detail::op_count>());
-  [&]<std::size_t... formula>(std::index_sequence<formula...>) {
-    (set(backend.elementwise[formula], run_elementwise<formula>), ...);
-  }
-  (std::make_index_sequence<formulas::count>());
-  backend.kernels[static_cast<std::size_t>(detail::Op::copy)] = {.run = run_copy};
   backend.make_queue = [](Device device, int index) { return cuda::make_queue(gpu_of(device), index); };
   backend.memory = [](Device device) -> detail::MemorySource& { return *new cuda::Memory(gpu_of(device)); };
   return backend;
@@ -81,7 +71,9 @@ Backend backend_on_cpu() {
 FakeGpus::FakeGpus(const FakeApiOptions& options) : api_(apis.emplace_back(options)) {
   api_in_use = &api_;
   gpus.fill(nullptr);
-  detail::Engine::get().replace_backend(DeviceType::cuda, &backends.emplace_back(backend_on_cpu()));
+  emulator::set_streams(
+      [](cudaStream_t stream, std::function<void()> task) { api_in_use->launch(stream, std::move(task)); });
+  detail::Engine::get().replace_backend(DeviceType::cuda, &backends.emplace_back(emulated_backend()));
 }
 
 FakeGpus::~FakeGpus() {
@@ -95,3 +87,10 @@ void FakeGpus::end() {
 }
 
 }  // namespace asyncgrad::tests
+
+namespace asyncgrad::detail::cuda {
+
+// In place of backends/cuda/api.cpp.
+Api& cuda_api() { return *tests::api_in_use; }
+
+}  // namespace asyncgrad::detail::cuda

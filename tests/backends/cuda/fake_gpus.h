@@ -1,4 +1,5 @@
-// "cuda:0" and so on without a GPU: this backend, on made-up calls, with the CPU's kernels.
+// "cuda:0" and so on without a GPU: this backend, on made-up calls, with its kernels on the emulator. An operation that
+// has no kernel there is computed by the CPU's.
 #pragma once
 
 #include "tests/backends/cuda/fake_api.h"
@@ -10,7 +11,7 @@ namespace asyncgrad::tests {
 inline constexpr int max_tries = is_sanitized ? 1 : 12;
 
 // The GPUs are there while it lives. There may be one such object at a time, and no other thread may use the library
-// when it begins and ends. The kernels do not check values such as indices.
+// when it begins and ends.
 class FakeGpus {
  public:
   explicit FakeGpus(const FakeApiOptions& options = {});

@@ -5,6 +5,7 @@
 
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/backends/cuda/api.h"
+#include "tests/backends/cuda/first_gpu.h"
 #include "tests/support/message_of.h"
 
 namespace asyncgrad::tests {
@@ -12,13 +13,8 @@ namespace {
 
 detail::cuda::Api& api() { return detail::cuda::cuda_api(); }
 
-class OnGpu : public testing::Test {
+class OnGpu : public OnFirstGpu {
  protected:
-  void SetUp() override {
-    int count = 0;
-    const cudaError_t status = api().get_device_count(&count);
-    if (status != cudaSuccess) GTEST_SKIP() << "there is no GPU here: " << api().str(status);
-  }
   static std::int64_t free_bytes() {
     std::size_t free = 0, total = 0;
     EXPECT_EQ(api().set_device(0), cudaSuccess);

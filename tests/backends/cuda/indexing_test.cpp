@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "tests/backends/cuda/both_backends.h"
+#include "tests/support/sanitizer.h"
 
 namespace asyncgrad::detail {
 
@@ -63,9 +64,11 @@ TEST(CudaIndexing, IsTheCpus) {
 // The rows of one index are added in their order. The counts of indices are those that a thread sorts, those that a
 // warp sorts, and those that are merged from 2, 3 and 5 sorted parts.
 TEST(CudaTakeGrad, HasTheCpusBits) {
-  for_floating([]<class T>(T) {
-    for (const std::int64_t count : {0, 1, 12, 300, 2000, 2100, 5000}) {
-      for (const std::int64_t rows : {1, 7, 400, 100'000}) {
+  std::vector<std::int64_t> counts = {0, 1, 12, 300, 1100, 2100};
+  if (!tests::is_sanitized) counts.push_back(4200);
+  for_floating([&]<class T>(T) {
+    for (const std::int64_t count : counts) {
+      for (const std::int64_t rows : {1, 7, 400, 3000}) {
         SCOPED_TRACE(std::to_string(count) + " of " + std::to_string(rows));
         BothBackends()
             .update({rows, 3}, random_values<T>(rows * 3, 9))
@@ -89,7 +92,7 @@ TEST(CudaTakeGrad, HasTheCpusBits) {
 TEST(CudaTake, OfARowThatIsNotThereIsNan) {
   const Array x({2, 1}, std::vector<float>{1, 2}), indices({4}, std::vector<std::int64_t>{1, 2, -1, 0}),
       out({4, 1}, float32);
-  run_kernel(cuda_backend(), Op::take, {written(out), read(x), read(indices)}, IndexAttributes{1, 2, 1});
+  run_on_cuda(Op::take, {written(out), read(x), read(indices)}, IndexAttributes{1, 2, 1});
   const std::vector<float> values = out.values<float>();
   EXPECT_EQ(values[0], 2);
   EXPECT_TRUE(std::isnan(values[1]));
@@ -97,8 +100,7 @@ TEST(CudaTake, OfARowThatIsNotThereIsNan) {
   EXPECT_EQ(values[3], 1);
 
   const Array integers({2, 1}, std::vector<std::int64_t>{1, 2}), integers_out({4, 1}, int64);
-  run_kernel(cuda_backend(), Op::take, {written(integers_out), read(integers), read(indices)},
-             IndexAttributes{1, 2, 1});
+  run_on_cuda(Op::take, {written(integers_out), read(integers), read(indices)}, IndexAttributes{1, 2, 1});
   const std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
   EXPECT_EQ(integers_out.values<std::int64_t>(), (std::vector<std::int64_t>{2, lowest, lowest, 1}));
 }
@@ -111,7 +113,7 @@ TEST(CudaTakeGrad, OfARowThatIsNotThereAddsNothing) {
     places[2] = std::numeric_limits<std::int64_t>::max();
     const Array dx({2, 1}, std::vector<float>{10, 20}), indices({count}, places);
     const Array dy({count, 1}, std::vector<float>(static_cast<std::size_t>(count), 2));
-    run_kernel(cuda_backend(), Op::take_grad, {updated(dx), read(indices), read(dy)}, IndexAttributes{1, 2, 1});
+    run_on_cuda(Op::take_grad, {updated(dx), read(indices), read(dy)}, IndexAttributes{1, 2, 1});
     EXPECT_EQ(dx.values<float>(), (std::vector<float>{10, 24}));
   }
 }

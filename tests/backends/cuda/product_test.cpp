@@ -1,83 +1,130 @@
-// Compares the products that cuBLASLt is asked for, by its own rules, with plain products, and tests our kernels beside
-// it.
+// Products by the stand-in of cuBLASLt, and our kernels beside it.
 #include "asyncgrad/backends/cuda/kernels/product.h"
 
-#include "tests/backends/cpu/product_harness.h"
+#include <gmock/gmock.h>
+
+#include "asyncgrad/core/error.h"
 #include "tests/backends/cuda/both_backends.h"
+#include "tests/backends/cuda/emulator/cublaslt.h"
 
 namespace asyncgrad::detail {
 
 namespace {
 
-using cuda::Product;
+namespace emulator = tests::emulator;
 
 Shape stored(std::int64_t rows, std::int64_t columns, bool transposed) {
   return transposed ? Shape{columns, rows} : Shape{rows, columns};
 }
 
-// D as cuBLASLt computes it: element (i, j) of a matrix of `rows` rows is number i + j rows.
-std::vector<double> by_columns(const Product& p, const std::vector<float>& a, const std::vector<float>& b,
-                               const std::vector<float>& bias) {
-  const auto element = [](const std::vector<float>& m, std::int64_t rows, std::int64_t i, std::int64_t j) {
-    return static_cast<double>(m[static_cast<std::size_t>(i + j * rows)]);
-  };
-  std::vector<double> d(static_cast<std::size_t>(p.rows * p.columns));
-  for (std::int64_t j = 0; j < p.columns; ++j) {
-    for (std::int64_t i = 0; i < p.rows; ++i) {
-      double sum = p.has_bias ? static_cast<double>(bias[static_cast<std::size_t>(i)]) : 0;
-      for (std::int64_t k = 0; k < p.depth; ++k) {
-        sum += (p.transpose_a ? element(a, p.rows_of_a(), k, i) : element(a, p.rows_of_a(), i, k)) *
-               (p.transpose_b ? element(b, p.rows_of_b(), j, k) : element(b, p.rows_of_b(), k, j));
-      }
-      d[static_cast<std::size_t>(i + j * p.rows)] = p.activation == ActivationKind::relu ? std::max(sum, 0.0) : sum;
-    }
-  }
-  return d;
-}
-
 struct Sizes {
   std::int64_t m, n, k;
 };
-const std::vector<Sizes> sizes = {{3, 5, 7}, {1, 4, 2}, {4, 1, 3}, {2, 2, 1}, {8, 8, 8}};
+const std::vector<Sizes> sizes = {{3, 5, 7}, {1, 4, 2}, {4, 1, 3}, {2, 2, 1}, {8, 8, 8}, {1, 1, 1}, {16, 4, 20}};
 
-TEST(CudaProduct, OfMatmulIsTheProduct) {
+TEST(CudaMatmul, IsTheCpus) {
   for (const Sizes& s : sizes) {
     for (const bool transpose_x : {false, true}) {
       for (const bool transpose_w : {false, true}) {
-        const Shape x_shape = stored(s.m, s.k, transpose_x), w_shape = stored(s.k, s.n, transpose_w);
-        const std::vector<float> x = numbers<float>(x_shape, 1), w = numbers<float>(w_shape, 2);
-        const Array out({s.m, s.n}, float32), x_array(x_shape, x), w_array(w_shape, w);
-        const std::vector<View> operands{written(out), read(x_array), read(w_array)};
-        const MatmulAttributes attributes{.transpose_x = transpose_x, .transpose_w = transpose_w};
-        const Product product = cuda::matmul_product({operands.data(), 3, &attributes});
-        EXPECT_EQ(product.rows_of_a() * product.columns_of_a(), w_shape.numel());
-        EXPECT_EQ(product.rows_of_b() * product.columns_of_b(), x_shape.numel());
-        EXPECT_EQ(by_columns(product, w, x, {}), reference_product({s.m, s.n, s.k, transpose_x, transpose_w}, x, w));
+        for_floating([&]<class T>(T) {
+          BothBackends()
+              .output<T>({s.m, s.n})
+              .template random_input<T>(stored(s.m, s.k, transpose_x))
+              .template random_input<T>(stored(s.k, s.n, transpose_w))
+              .run(Op::matmul, MatmulAttributes{.transpose_x = transpose_x, .transpose_w = transpose_w})
+              .template expect_close<T>(8, 20);
+        });
       }
     }
   }
 }
 
-TEST(CudaProduct, OfDenseHasBiasAndActivation) {
+TEST(CudaMatmul, OfMatricesIsTheCpus) {
+  const std::vector<std::array<Shape, 3>> cases = {
+      {Shape{3, 4, 5}, Shape{3, 4, 2}, Shape{3, 2, 5}},       {Shape{3, 4, 5}, Shape{4, 2}, Shape{3, 2, 5}},
+      {Shape{3, 4, 5}, Shape{3, 4, 2}, Shape{2, 5}},          {Shape{2, 3, 4, 4}, Shape{2, 1, 4, 4}, Shape{3, 4, 4}},
+      {Shape{2, 3, 4, 4}, Shape{3, 4, 4}, Shape{2, 1, 4, 4}}, {Shape{0, 4, 5}, Shape{0, 4, 2}, Shape{2, 5}}};
+  for (const auto& [out, x, w] : cases) {
+    SCOPED_TRACE(x.str() + " times " + w.str());
+    BothBackends()
+        .output<float>(out)
+        .random_input<float>(x)
+        .random_input<float>(w)
+        .run(Op::matmul, MatmulAttributes())
+        .expect_close<float>(8, 20);
+  }
+}
+
+TEST(CudaDense, IsTheCpus) {
   for (const Sizes& s : sizes) {
     for (const bool has_bias : {false, true}) {
-      for (const bool relu : {false, true}) {
-        const std::vector<float> x = numbers<float>({s.m, s.k}, 1), w = numbers<float>({s.k, s.n}, 2);
-        const std::vector<float> bias = numbers<float>({s.n}, 3);
-        const Array out({s.m, s.n}, float32), x_array({s.m, s.k}, x), w_array({s.k, s.n}, w), bias_array({s.n}, bias);
-        const std::vector<View> operands{written(out), read(x_array), read(w_array), read(bias_array)};
-        const DenseAttributes attributes{.activation = relu ? ActivationKind::relu : ActivationKind::none,
-                                         .has_bias = has_bias};
-        const Product product = cuda::dense_product({operands.data(), has_bias ? 4 : 3, &attributes});
-        const bool is_fused = s.m > 1 && s.n > 1 && s.k > 1;  // else our own kernel adds the bias
-        EXPECT_EQ(product.has_bias, has_bias && is_fused);
-        const std::vector<double> expected = reference_product(
-            {s.m, s.n, s.k}, x, w, has_bias && is_fused ? bias : std::vector<float>{}, relu && is_fused);
-        const std::vector<double> result = by_columns(product, w, x, bias);
-        for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(result[i], expected[i], 1e-12);
+      for (const ActivationKind activation : {ActivationKind::none, ActivationKind::relu}) {
+        for_floating([&]<class T>(T) {
+          BothBackends both;
+          both.output<T>({s.m, s.n}).template random_input<T>({s.m, s.k}).template random_input<T>({s.k, s.n});
+          if (has_bias) both.random_input<T>({s.n});
+          both.run(Op::dense, DenseAttributes{.activation = activation, .has_bias = has_bias});
+          both.expect_close<T>(8, 20);
+        });
       }
     }
   }
+}
+
+// The second call of one shape has a plan, and a bias at another place.
+TEST(CudaDense, AddsTheBiasOfItsCall) {
+  const std::vector<float> zeros(4, 0), x(16, 0);
+  for (const float bias : {1.0F, 2.0F}) {
+    BothBackends both;
+    both.output<float>({4, 4}).input({4, 4}, x).input({4, 4}, x).input({4}, std::vector<float>(4, bias));
+    both.run(Op::dense, DenseAttributes{.has_bias = true});
+    EXPECT_EQ(both.cuda_values<float>(), std::vector<float>(16, bias));
+  }
+}
+
+// Products whose operands begin anywhere.
+TEST(CudaDense, NeedsNoAlignment) {
+  for (const std::size_t skipped : {0, 1, 2, 3}) {  // whose data begin an element late
+    std::vector<Array> arrays;
+    std::vector<View> operands;
+    for (const Shape& shape : {Shape{4, 4}, Shape{4, 4}, Shape{4, 4}, Shape{4}}) {
+      arrays.emplace_back(Shape{shape.numel() + 1}, std::vector<float>(static_cast<std::size_t>(shape.numel()) + 1, 1));
+      operands.push_back(read(arrays.back()));
+      operands.back().shape = shape;
+    }
+    operands[0].access = Access::write;
+    operands[skipped].data += sizeof(float);
+    run_on_cuda(Op::dense, operands, DenseAttributes{.has_bias = true});
+    std::vector<float> expected(17, 5);
+    expected[skipped == 0 ? 0 : 16] = 1;
+    EXPECT_EQ(arrays[0].values<float>(), expected);
+  }
+}
+
+// Every call of cuBLASLt fails, one at a time.
+TEST(CudaProducts, SayWhatFailed) {
+  const auto multiply = [] {
+    const Array out({2, 5}, float32), x({2, 3}, std::vector<float>(6, 1)), w({3, 5}, std::vector<float>(15, 1));
+    std::shared_ptr<cuda::Planner> planner;
+    const cuda::Launch launch{nullptr, nullptr, planner};
+    run_kernel(cuda_backend(), Op::matmul, {written(out), read(x), read(w)}, MatmulAttributes(), &launch);
+    return out.values<float>();
+  };
+  const int before = emulator::cublaslt_objects();
+  emulator::set_faults({});
+  EXPECT_EQ(multiply(), std::vector<float>(10, 3));
+  for (const auto& [function, count] : emulator::cublaslt_calls()) {
+    if (function.starts_with("destroy")) continue;
+    for (int index = 0; index < count; ++index) {
+      SCOPED_TRACE(function + " " + std::to_string(index));
+      emulator::set_faults({.function = function, .index = index});
+      EXPECT_THAT(multiply, testing::ThrowsMessage<Error>(testing::AllOf(
+                                testing::StartsWith("[matmul] cuBLASLt answers CUBLAS_STATUS_INTERNAL_ERROR"),
+                                testing::HasSubstr("x (2, 3), w (3, 5)"))));
+      EXPECT_EQ(emulator::cublaslt_objects(), before);
+    }
+  }
+  emulator::set_faults({});
 }
 
 // cuBLASLt gets no bias that is not aligned, and our own kernel adds it.
@@ -99,7 +146,7 @@ TEST(CudaProduct, FinishesInPlace) {
   const Array out({2, 3}, std::vector<float>{1, -2, 3, -4, 5, -6});
   const std::vector<float> bias = {1, 1, -10};
   const std::vector<View> operands{written(out)};
-  cuda::finish_dense({operands.data(), 1, nullptr}, bias.data(), ActivationKind::relu, false);
+  cuda::finish_dense({operands.data(), 1, nullptr, nullptr, &at_once()}, bias.data(), ActivationKind::relu, false);
   EXPECT_EQ(out.values<float>(), (std::vector<float>{2, 0, 0, 0, 6, 0}));
 }
 
@@ -133,7 +180,7 @@ TEST(CudaProduct, OfNothingIsTheCpus) {
 TEST(CudaProduct, RefusesIntegers) {
   const Array out({1, 1}, int64), x({1, 1}, int64), w({1, 1}, int64);
   const std::vector<View> operands{written(out), read(x), read(w)};
-  EXPECT_ANY_THROW(run_kernel(cuda_backend(), Op::matmul, operands, MatmulAttributes()));
+  EXPECT_ANY_THROW(run_on_cuda(Op::matmul, operands, MatmulAttributes()));
 }
 
 TEST(CudaDenseGrad, IsTheCpus) {

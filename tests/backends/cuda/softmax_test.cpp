@@ -98,9 +98,8 @@ TEST(CudaCrossEntropy, IsTheCpus) {
 TEST(CudaCrossEntropy, OfALabelThatIsNotThereIsNan) {
   const Array logits({3, 2}, std::vector<float>{1, 2, 3, 4, 5, 6}), labels({3}, std::vector<std::int64_t>{2, 1, -1});
   const Array dy({3}, std::vector<float>{1, 1, 1}), loss({3}, float32), dlogits({3, 2}, float32);
-  run_kernel(cuda_backend(), Op::cross_entropy, {written(loss), read(logits), read(labels)}, NoAttributes());
-  run_kernel(cuda_backend(), Op::cross_entropy_grad, {written(dlogits), read(logits), read(labels), read(dy)},
-             NoAttributes());
+  run_on_cuda(Op::cross_entropy, {written(loss), read(logits), read(labels)}, NoAttributes());
+  run_on_cuda(Op::cross_entropy_grad, {written(dlogits), read(logits), read(labels), read(dy)}, NoAttributes());
   for (const int sample : {0, 1, 2}) {
     const bool is_there = sample == 1;
     EXPECT_EQ(std::isnan(loss.values<float>()[static_cast<std::size_t>(sample)]), !is_there);

@@ -34,7 +34,7 @@ void check_exchange(const Shape& in, const std::vector<int>& axes) {
 
 TEST(CudaStridedCopy, IsTheCpusForEveryOrderOfAxes) {
   for (const Shape& in : {Shape{}, Shape{5}, Shape{70, 33}, Shape{64, 64}, Shape{1, 40}, Shape{0, 3}, Shape{3, 40, 50},
-                          Shape{2, 1, 37, 5}, Shape{3, 2, 4, 5, 2, 3}}) {
+                          Shape{2, 1, 37, 5}, Shape{3, 2, 2, 5, 2}}) {
     std::vector<int> axes(static_cast<std::size_t>(in.rank()));
     std::iota(axes.begin(), axes.end(), 0);
     do {
