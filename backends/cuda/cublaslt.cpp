@@ -39,6 +39,7 @@ CublasLt load() {
   find(library, "cublasLtMatmulDescSetAttribute", lt.matmul_desc_set_attribute);
   find(library, "cublasLtMatrixLayoutCreate", lt.matrix_layout_create);
   find(library, "cublasLtMatrixLayoutDestroy", lt.matrix_layout_destroy);
+  find(library, "cublasLtMatrixLayoutSetAttribute", lt.matrix_layout_set_attribute);
   find(library, "cublasLtMatmulPreferenceCreate", lt.matmul_preference_create);
   find(library, "cublasLtMatmulPreferenceDestroy", lt.matmul_preference_destroy);
   find(library, "cublasLtMatmulPreferenceSetAttribute", lt.matmul_preference_set_attribute);

@@ -21,6 +21,7 @@ struct CublasLt {
   decltype(&cublasLtMatmulDescSetAttribute) matmul_desc_set_attribute;
   decltype(&cublasLtMatrixLayoutCreate) matrix_layout_create;
   decltype(&cublasLtMatrixLayoutDestroy) matrix_layout_destroy;
+  decltype(&cublasLtMatrixLayoutSetAttribute) matrix_layout_set_attribute;
   decltype(&cublasLtMatmulPreferenceCreate) matmul_preference_create;
   decltype(&cublasLtMatmulPreferenceDestroy) matmul_preference_destroy;
   decltype(&cublasLtMatmulPreferenceSetAttribute) matmul_preference_set_attribute;

@@ -17,9 +17,15 @@ namespace {
 // The alignment on which products may rely.
 constexpr std::uint32_t good_alignment = 16;
 
+// Whether every matrix of every operand is, also those behind the first.
 bool is_aligned(const KernelCall& call) {
   for (int i = 0; i < call.view_count; ++i) {
-    if (reinterpret_cast<std::uintptr_t>(call.bytes(i)) % good_alignment != 0) return false;
+    const Shape& shape = call.shape(i);
+    const std::int64_t elements = shape.rank() > 2 ? shape[-1] * shape[-2] : 0;
+    const auto distance = static_cast<std::uintptr_t>(elements) * size_bytes(call.dtype(i));
+    if (reinterpret_cast<std::uintptr_t>(call.bytes(i)) % good_alignment != 0 || distance % good_alignment != 0) {
+      return false;
+    }
   }
   return true;
 }
@@ -41,6 +47,7 @@ struct Plan {
   MadeProduct product;
   MadeLayout a, b, d;
   cublasLtMatmulAlgo_t algorithm{};
+  bool has_bias = false;
 };
 
 cublasComputeType_t compute_type(const Product& p) {
@@ -54,12 +61,6 @@ cublasComputeType_t compute_type(const Product& p) {
       break;
   }
   return CUBLAS_COMPUTE_32F;
-}
-
-cublasLtEpilogue_t epilogue(const Product& p) {
-  const bool relu = p.activation == ActivationKind::relu;
-  if (p.has_bias) return relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
-  return relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
 }  // namespace
@@ -80,18 +81,32 @@ class Planner {
   }
 
  private:
-  Plan make(const Product& p, const char* operation, const KernelCall& call) const;
-  cublasLtMatmulAlgo_t algorithm(const Product& p, const Plan& plan, const char* operation,
-                                 const KernelCall& call) const;
+  Plan make(Product p, const char* operation, const KernelCall& call) const;
+  static Plan described(const Product& p, const char* operation, const KernelCall& call);
+  cublasStatus_t find_algorithm(const Product& p, Plan& plan, const char* operation, const KernelCall& call) const;
 
   MadeHandle handle_;
   std::map<Product, Plan> plans_;
 };
 
-Plan Planner::make(const Product& p, const char* operation, const KernelCall& call) const {
+// With the bias if cuBLASLt can add it, else without.
+Plan Planner::make(Product p, const char* operation, const KernelCall& call) const {
+  Plan plan = described(p, operation, call);
+  cublasStatus_t status = find_algorithm(p, plan, operation, call);
+  if (status != CUBLAS_STATUS_SUCCESS && p.has_bias) {
+    p.has_bias = false;
+    plan = described(p, operation, call);
+    status = find_algorithm(p, plan, operation, call);
+  }
+  check(status, operation, call);
+  return plan;
+}
+
+Plan Planner::described(const Product& p, const char* operation, const KernelCall& call) {
   const CublasLt& lt = cublaslt();
   const cudaDataType_t type = p.dtype == DType::float64 ? CUDA_R_64F : CUDA_R_32F;
   Plan plan;
+  plan.has_bias = p.has_bias;
   cublasLtMatmulDesc_t described = nullptr;
   check(lt.matmul_desc_create(&described, compute_type(p), type), operation, call);
   plan.product.reset(described);
@@ -100,24 +115,33 @@ Plan Planner::make(const Product& p, const char* operation, const KernelCall& ca
   };
   set(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
-  set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue(p));
-  if (p.has_bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(call.bytes(3)));
-  const auto layout = [&](std::int64_t rows, std::int64_t columns) {
+  if (p.has_bias) {
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(call.bytes(3)));
+  }
+  const auto layout = [&](std::int64_t rows, std::int64_t columns, bool repeats) {
     const auto r = static_cast<std::uint64_t>(rows), c = static_cast<std::uint64_t>(columns);
     cublasLtMatrixLayout_t made = nullptr;
     check(lt.matrix_layout_create(&made, type, r, c, rows), operation, call);
-    return MadeLayout(made);
+    MadeLayout layout(made);
+    const auto batches = static_cast<std::int32_t>(p.batches);
+    const std::int64_t distance = repeats ? 0 : rows * columns;
+    check(lt.matrix_layout_set_attribute(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batches, sizeof(batches)),
+          operation, call);
+    check(
+        lt.matrix_layout_set_attribute(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &distance, sizeof(distance)),
+        operation, call);
+    return layout;
   };
-  plan.a = layout(p.rows_of_a(), p.columns_of_a());
-  plan.b = layout(p.rows_of_b(), p.columns_of_b());
-  plan.d = layout(p.rows, p.columns);
-  plan.algorithm = algorithm(p, plan, operation, call);
+  plan.a = layout(p.rows_of_a(), p.columns_of_a(), p.repeats_a);
+  plan.b = layout(p.rows_of_b(), p.columns_of_b(), p.repeats_b);
+  plan.d = layout(p.rows, p.columns, false);
   return plan;
 }
 
-// The algorithm that cuBLASLt ranks first.
-cublasLtMatmulAlgo_t Planner::algorithm(const Product& p, const Plan& plan, const char* operation,
-                                        const KernelCall& call) const {
+// Takes the algorithm that cuBLASLt ranks first. Returns what cuBLASLt says of it.
+cublasStatus_t Planner::find_algorithm(const Product& p, Plan& plan, const char* operation,
+                                       const KernelCall& call) const {
   const CublasLt& lt = cublaslt();
   cublasLtMatmulPreference_t made = nullptr;
   check(lt.matmul_preference_create(&made), operation, call);
@@ -133,11 +157,11 @@ cublasLtMatmulAlgo_t Planner::algorithm(const Product& p, const Plan& plan, cons
   }
   cublasLtMatmulHeuristicResult_t found{};
   int count = 0;
-  check(lt.matmul_algo_get_heuristic(handle(), plan.product.get(), plan.a.get(), plan.b.get(), plan.d.get(),
-                                     plan.d.get(), made, 1, &found, &count),
-        operation, call);
-  check(count == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : found.state, operation, call);
-  return found.algo;
+  const cublasStatus_t status = lt.matmul_algo_get_heuristic(handle(), plan.product.get(), plan.a.get(), plan.b.get(),
+                                                             plan.d.get(), plan.d.get(), made, 1, &found, &count);
+  if (status != CUBLAS_STATUS_SUCCESS) return status;
+  plan.algorithm = found.algo;
+  return count == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : found.state;
 }
 
 Product matmul_product(const KernelCall& call) {
@@ -152,7 +176,8 @@ Product matmul_product(const KernelCall& call) {
           .is_aligned = is_aligned(call)};
 }
 
-// cuBLASLt adds a bias if it is aligned, except in float64, and perhaps not if an extent is 1.
+// cuBLASLt adds a bias if it is aligned, except in float64, and perhaps not if an extent is 1. Before an activation it
+// need not: one pass of ours does both.
 Product dense_product(const KernelCall& call) {
   const auto& attributes = call.attributes<DenseAttributes>();
   Product product{.rows = call.shape(0)[1],
@@ -161,20 +186,18 @@ Product dense_product(const KernelCall& call) {
                   .dtype = call.dtype(0),
                   .math = attributes.math,
                   .is_aligned = is_aligned(call)};
-  if (product.dtype == DType::float32 && product.is_aligned && product.rows > 1 && product.columns > 1 &&
-      product.depth > 1) {
-    product.has_bias = attributes.has_bias;
-    product.activation = attributes.activation;
-  }
+  product.has_bias = attributes.has_bias && attributes.activation == ActivationKind::none &&
+                     product.dtype == DType::float32 && product.is_aligned && product.rows > 1 && product.columns > 1 &&
+                     product.depth > 1;
   return product;
 }
 
-void multiply(const KernelCall& call, const Product& product, const char* operation) {
+bool multiply(const KernelCall& call, const Product& product, const char* operation) {
   const CublasLt& lt = cublaslt();
   std::shared_ptr<Planner>& planner = static_cast<const Launch*>(call.launch)->planner;
   if (planner == nullptr) planner = std::make_shared<Planner>(operation, call);
   const Plan& plan = planner->plan(product, operation, call);
-  if (product.has_bias) {
+  if (plan.has_bias) {
     const void* const bias = call.bytes(3);
     check(lt.matmul_desc_set_attribute(plan.product.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias)),
           operation, call);
@@ -191,6 +214,7 @@ void multiply(const KernelCall& call, const Product& product, const char* operat
                   zero, out, plan.d.get(), out, plan.d.get(), &plan.algorithm, workspace,
                   static_cast<std::size_t>(multiply_scratch_bytes - 256), stream_of(call)),
         operation, call);
+  return plan.has_bias;
 }
 
 }  // namespace asyncgrad::detail::cuda

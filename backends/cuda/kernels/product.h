@@ -8,17 +8,19 @@
 
 namespace asyncgrad::detail::cuda {
 
-// D = activation(op(A) op(B) + bias), all stored by columns; op transposes or not, and the bias has an element for each
-// row of D. Our matrices are stored by rows, which seen by columns are their transposes: out = x w becomes
-// out^T = w^T x^T, so that A is w, B is x and D is out.
+// D = op(A) op(B) + bias, all stored by columns; op transposes or not, and the bias has an element for each row of D. Our
+// matrices are stored by rows, which seen by columns are their transposes: out = x w becomes out^T = w^T x^T, so that A
+// is w, B is x and D is out.
 struct Product {
   std::int64_t rows = 0, columns = 0, depth = 0;  // D (rows, columns), op(A) (rows, depth), op(B) (depth, columns)
   bool transpose_a = false, transpose_b = false;
   DType dtype = DType::float32;
   MathMode math = MathMode::float32;
   bool has_bias = false;
-  ActivationKind activation = ActivationKind::none;
-  bool is_aligned = false;  // true if all operands are aligned to 16 bytes
+  bool is_aligned = false;  // true if all matrices are aligned to 16 bytes
+  // So many products in one call, of matrices one behind another, or of one A or B with all.
+  std::int64_t batches = 1;
+  bool repeats_a = false, repeats_b = false;
 
   friend auto operator<=>(const Product&, const Product&) = default;  // NOLINT(modernize-use-nullptr)
 
@@ -30,12 +32,12 @@ struct Product {
 };
 
 Product matmul_product(const KernelCall& call);  // one of those along the leading axes
-// The product has bias and activation if cuBLASLt is to apply them; otherwise finish_dense does.
+// The product has a bias if cuBLASLt is to add it. Every activation is ours: cuBLASLt's relu makes 0 of NaN.
 Product dense_product(const KernelCall& call);
 
-// Puts the product on the queue; `call` has out, x, w and, if the product has one, a bias. Throws Error if cuBLASLt
-// cannot compute it.
-void multiply(const KernelCall& call, const Product& product, const char* operation);
+// Puts the product on the queue; `call` has out, x, w and, if the product has one, a bias. Returns whether the bias is
+// added: cuBLASLt may have no algorithm that does so. Throws Error if cuBLASLt cannot compute the product.
+bool multiply(const KernelCall& call, const Product& product, const char* operation);
 inline constexpr std::int64_t multiply_scratch_bytes = (std::int64_t{32} << 20) + 256;
 
 // --- in dense.cu

@@ -1,6 +1,6 @@
 // matmul and dense by cuBLASLt.
+#include <algorithm>
 #include <array>
-#include <span>
 
 #include "asyncgrad/backends/broadcast.h"
 #include "asyncgrad/backends/cuda/families.h"
@@ -23,34 +23,34 @@ std::int64_t scratch_bytes(const KernelCall& call) {
   return is_empty(product) || product.depth == 0 ? 0 : multiply_scratch_bytes;
 }
 
-void finish(const KernelCall& call, int bias, ActivationKind activation, bool is_zero) {
-  visit_floating(call.dtype(0), [&]<class T>(T) {
-    finish_dense(call, bias < call.view_count ? call.data<T>(bias) : nullptr, activation, is_zero);
-  });
+void finish(const KernelCall& call, bool has_bias, ActivationKind activation, bool is_zero) {
+  visit_floating(call.dtype(0),
+                 [&]<class T>(T) { finish_dense(call, has_bias ? call.data<T>(3) : nullptr, activation, is_zero); });
 }
 
-void run_one_matmul(const KernelCall& call) {
-  const Product product = matmul_product(call);
-  if (is_empty(product)) return;
-  if (product.depth == 0) return finish(call, 3, ActivationKind::none, true);
-  multiply(call, product, "matmul");
+std::int64_t matrix_bytes(const View& view) {
+  return view.shape[-1] * view.shape[-2] * static_cast<std::int64_t>(size_bytes(view.dtype));
 }
 
-// One product after another for each index of the leading axes, in which x and w may be repeated.
+// The products of the last of the leading axes in one call, once for each index of the others: there are others where x
+// or w is repeated along some axes and not along the rest.
 void run_matmul(const KernelCall& call, int) {
+  constexpr std::int64_t max_batches = 65535;  // the blocks of a grid along one axis
+  Product product = matmul_product(call);
+  if (is_empty(product)) return;
+  if (product.depth == 0) return finish(call, false, ActivationKind::none, true);
   const Shape leading = leading_axes(call.shape(0)), x = leading_axes(call.shape(1)), w = leading_axes(call.shape(2));
   const Broadcast broadcast(leading, {&x, &w}, 2);
-  std::array<View, 3> views;
-  for (std::int64_t i = 0; i < leading.numel(); ++i) {
+  product.repeats_a = broadcast.column_step(1) == 0;
+  product.repeats_b = broadcast.column_step(0) == 0;
+  std::array<View, 3> views{call.views[0], call.views[1], call.views[2]};
+  for (std::int64_t i = 0; i < leading.numel(); i += product.batches) {
+    product.batches = std::min(broadcast.columns() - i % broadcast.columns(), max_batches);
     const std::array<std::int64_t, 3> matrices = {i, broadcast.offset(0, i), broadcast.offset(1, i)};
     for (std::size_t k = 0; k < views.size(); ++k) {
-      const View& all = call.views[k];
-      const Shape one{all.shape[-2], all.shape[-1]};
-      views[k] = all;
-      views[k].shape = one;
-      views[k].data += matrices[k] * one.numel() * static_cast<std::int64_t>(size_bytes(all.dtype));
+      views[k].data = call.views[k].data + matrices[k] * matrix_bytes(views[k]);
     }
-    run_one_matmul({views.data(), 3, call.attributes_bytes, call.scratch, call.launch});
+    multiply({views.data(), 3, call.attributes_bytes, call.scratch, call.launch}, product, "matmul");
   }
 }
 
@@ -58,10 +58,11 @@ void run_dense(const KernelCall& call, int) {
   const auto& attributes = call.attributes<DenseAttributes>();
   const Product product = dense_product(call);
   if (is_empty(product)) return;
-  if (product.depth == 0) return finish(call, 3, attributes.activation, true);
-  multiply(call, product, "dense");
-  if (product.has_bias == attributes.has_bias && product.activation == attributes.activation) return;
-  finish(call, 3, attributes.activation, false);
+  if (product.depth == 0) return finish(call, attributes.has_bias, attributes.activation, true);
+  const bool needs_bias = !multiply(call, product, "dense") && attributes.has_bias;
+  if (needs_bias || attributes.activation != ActivationKind::none) {
+    finish(call, needs_bias, attributes.activation, false);
+  }
 }
 
 }  // namespace

@@ -40,18 +40,26 @@ TEST(CudaMatmul, IsTheCpus) {
 }
 
 TEST(CudaMatmul, OfMatricesIsTheCpus) {
-  const std::vector<std::array<Shape, 3>> cases = {
-      {Shape{3, 4, 5}, Shape{3, 4, 2}, Shape{3, 2, 5}},       {Shape{3, 4, 5}, Shape{4, 2}, Shape{3, 2, 5}},
-      {Shape{3, 4, 5}, Shape{3, 4, 2}, Shape{2, 5}},          {Shape{2, 3, 4, 4}, Shape{2, 1, 4, 4}, Shape{3, 4, 4}},
-      {Shape{2, 3, 4, 4}, Shape{3, 4, 4}, Shape{2, 1, 4, 4}}, {Shape{0, 4, 5}, Shape{0, 4, 2}, Shape{2, 5}}};
-  for (const auto& [out, x, w] : cases) {
+  // out, x and w, and the calls of cuBLASLt.
+  const std::vector<std::pair<std::array<Shape, 3>, int>> cases = {
+      {{Shape{3, 4, 5}, Shape{3, 4, 2}, Shape{3, 2, 5}}, 1},
+      {{Shape{3, 4, 5}, Shape{4, 2}, Shape{3, 2, 5}}, 1},
+      {{Shape{3, 4, 5}, Shape{3, 4, 2}, Shape{2, 5}}, 1},
+      {{Shape{2, 3, 4, 4}, Shape{2, 3, 4, 4}, Shape{2, 3, 4, 4}}, 1},
+      {{Shape{2, 3, 4, 4}, Shape{2, 1, 4, 4}, Shape{3, 4, 4}}, 2},
+      {{Shape{2, 3, 4, 4}, Shape{3, 4, 4}, Shape{2, 1, 4, 4}}, 2},
+      {{Shape{0, 4, 5}, Shape{0, 4, 2}, Shape{2, 5}}, 0}};
+  for (const auto& [shapes, calls] : cases) {
+    const auto& [out, x, w] = shapes;
     SCOPED_TRACE(x.str() + " times " + w.str());
+    emulator::set_faults({});
     BothBackends()
         .output<float>(out)
         .random_input<float>(x)
         .random_input<float>(w)
         .run(Op::matmul, MatmulAttributes())
         .expect_close<float>(8, 20);
+    EXPECT_EQ(emulator::cublaslt_calls()["matmul"], calls);
   }
 }
 
@@ -101,6 +109,23 @@ TEST(CudaDense, NeedsNoAlignment) {
   }
 }
 
+// As cuBLASLt has its own algorithms for each device, it may have none that adds a bias.
+TEST(CudaDense, AddsABiasThatCublasLtRefuses) {
+  for (const bool has_no_epilogue : {false, true}) {
+    emulator::set_faults({.has_no_epilogue = has_no_epilogue});
+    std::shared_ptr<cuda::Planner> planner;
+    const cuda::Launch launch{nullptr, nullptr, planner};
+    const Array out({4, 4}, float32), x({4, 4}, std::vector<float>(16, 1)), bias({4}, std::vector<float>(4, 3));
+    const std::vector<View> operands{written(out), read(x), read(x), read(bias)};
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      run_kernel(cuda_backend(), Op::dense, operands, DenseAttributes{.has_bias = true}, &launch);
+      EXPECT_EQ(out.values<float>(), std::vector<float>(16, 7));
+    }
+    EXPECT_EQ(emulator::cublaslt_calls()["get_heuristic"], has_no_epilogue ? 2 : 1) << "the plan is kept";
+  }
+  emulator::set_faults({});
+}
+
 // Every call of cuBLASLt fails, one at a time.
 TEST(CudaProducts, SayWhatFailed) {
   const auto multiply = [] {
@@ -132,14 +157,13 @@ TEST(CudaProduct, LeavesABiasOutThatIsNotAligned) {
   const Array out({2, 3}, float32), x({2, 4}, float32), w({4, 3}, float32), bias({4}, float32);
   std::vector<View> operands{written(out), read(x), read(w), read(bias)};
   operands[3].shape = {3};
-  const DenseAttributes attributes{.activation = ActivationKind::relu, .has_bias = true};
+  const DenseAttributes attributes{.has_bias = true};
   const KernelCall call{operands.data(), 4, &attributes};
   EXPECT_TRUE(cuda::dense_product(call).is_aligned);
   EXPECT_TRUE(cuda::dense_product(call).has_bias);
   operands[3].data += 4;
   EXPECT_FALSE(cuda::dense_product(call).is_aligned);
   EXPECT_FALSE(cuda::dense_product(call).has_bias);
-  EXPECT_EQ(cuda::dense_product(call).activation, ActivationKind::none);
 }
 
 TEST(CudaProduct, FinishesInPlace) {

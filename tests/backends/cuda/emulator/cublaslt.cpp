@@ -37,6 +37,8 @@ struct Layout {
   cudaDataType_t type;
   std::uint64_t rows, columns;
   std::int64_t leading;
+  std::int32_t batches = 1;
+  std::int64_t distance = 0;  // of a matrix to the next, in elements
 
   std::uint64_t at(std::uint64_t row, std::uint64_t column) const {
     return row + column * static_cast<std::uint64_t>(leading);
@@ -66,7 +68,10 @@ struct Product {
       return false;
     }
     for (const Layout* layout : {&a, &b, &c, &d}) {
-      if (layout->type != a.type || layout->leading < static_cast<std::int64_t>(layout->rows)) return false;
+      if (layout->type != a.type || layout->leading < static_cast<std::int64_t>(layout->rows) ||
+          layout->batches != d.batches || layout->batches < 1) {
+        return false;
+      }
     }
     const bool is_double = a.type == CUDA_R_64F;
     return is_double == (description.compute == CUBLAS_COMPUTE_64F) &&
@@ -82,7 +87,7 @@ struct Operands {
 
 // D = activation(alpha op(A) op(B) + beta C + bias)
 template <class T>
-void multiply(const Product& p, double alpha, double beta, const Operands<T>& x) {
+void multiply_one(const Product& p, double alpha, double beta, const Operands<T>& x) {
   std::vector<T> results;  // C may be D
   for (std::uint64_t column = 0; column < p.d.columns; ++column) {
     for (std::uint64_t row = 0; row < p.d.rows; ++row) {
@@ -101,6 +106,14 @@ void multiply(const Product& p, double alpha, double beta, const Operands<T>& x)
   const T* result = results.data();
   for (std::uint64_t column = 0; column < p.d.columns; ++column) {
     for (std::uint64_t row = 0; row < p.d.rows; ++row) x.d[p.d.at(row, column)] = *result++;
+  }
+}
+
+template <class T>
+void multiply(const Product& p, double alpha, double beta, const Operands<T>& x) {
+  for (std::int64_t i = 0; i < p.d.batches; ++i) {
+    multiply_one<T>(p, alpha, beta,
+                    {x.a + i * p.a.distance, x.b + i * p.b.distance, x.c + i * p.c.distance, x.d + i * p.d.distance});
   }
 }
 
@@ -173,6 +186,19 @@ cublasStatus_t create_layout(cublasLtMatrixLayout_t* made, cudaDataType_t type, 
   return make("create_layout", made, Layout{type, rows, columns, leading});
 }
 cublasStatus_t destroy_layout(cublasLtMatrixLayout_t made) { return end<Layout>("destroy_layout", made); }
+
+cublasStatus_t set_layout(cublasLtMatrixLayout_t made, cublasLtMatrixLayoutAttribute_t attribute, const void* value,
+                          std::size_t size) {
+  if (const cublasStatus_t status = status_of("set_layout"); status != CUBLAS_STATUS_SUCCESS) return status;
+  auto& layout = of<Layout>(made);
+  switch (attribute) {
+    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
+      return set(layout.batches, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
+      return set(layout.distance, value, size);
+  }
+  return CUBLAS_STATUS_INVALID_VALUE;
+}
 
 cublasStatus_t create_preference(cublasLtMatmulPreference_t* made) {
   return make("create_preference", made, Preference());
@@ -261,6 +287,12 @@ cublasStatus_t matmul(cublasLtHandle_t, cublasLtMatmulDesc_t description, const 
       !is_aligned(c, algorithm.alignment[2]) || !is_aligned(d, algorithm.alignment[3])) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
+  const Layout* const layouts[] = {&product.a, &product.b, &product.c, &product.d};
+  const std::int64_t element = product.a.type == CUDA_R_64F ? 8 : 4;
+  for (int k = 0; k < 4; ++k) {
+    const bool has_next = layouts[k]->batches > 1;
+    if (has_next && layouts[k]->distance * element % algorithm.alignment[k] != 0) return CUBLAS_STATUS_INVALID_VALUE;
+  }
   const void* const bias = product.description.bias;
   if (product.description.has_bias() && (bias == nullptr || !is_aligned(bias, bias_alignment))) {
     return CUBLAS_STATUS_INVALID_VALUE;
@@ -303,6 +335,7 @@ const CublasLt& cublaslt() {
                            .matmul_desc_set_attribute = e::set_description,
                            .matrix_layout_create = e::create_layout,
                            .matrix_layout_destroy = e::destroy_layout,
+                           .matrix_layout_set_attribute = e::set_layout,
                            .matmul_preference_create = e::create_preference,
                            .matmul_preference_destroy = e::destroy_preference,
                            .matmul_preference_set_attribute = e::set_preference};
