@@ -60,9 +60,8 @@ void run_take(const KernelCall& call, int) {
 }
 
 // --- take_grad: dx (outer, axis, inner) += dy (outer, K, inner) at indices (K). The places 0, …, K - 1 are sorted by
-// their index, those
-// --- of one index by themselves; who has the first place of an index adds up all of them. Stretches are sorted by
-// --- counting, then merged two by two: each place finds its own way.
+// --- their index, those of one index by themselves. Stretches are sorted by counting, then merged two by two: each
+// --- place finds its own way.
 
 constexpr std::int64_t first_stretch = 1024;
 
@@ -123,36 +122,75 @@ struct MergeStretches {
   }
 };
 
-template <class T>
-struct AddPlaces {
-  T* dx;
-  const T* dy;
+// The places of one index are a run. Who has the first place of a run adds up all of it, so a long run, such as that of
+// padding, is cut where a part of so many places ends, and the parts that it goes on with are added up by others before.
+constexpr std::int64_t part_places = 256;
+
+struct Runs {
   const std::int64_t *sorted, *indices;
-  IndexAttributes seen;
   std::int64_t count;
 
+  __host__ __device__ std::int64_t parts() const { return (count + part_places - 1) / part_places; }
+  __device__ std::int64_t index_at(std::int64_t place) const { return indices[sorted[place]]; }
+  __device__ bool begins_at(std::int64_t place) const { return place == 0 || index_at(place - 1) != index_at(place); }
+  __device__ static std::int64_t next_part(std::int64_t place) { return (place / part_places + 1) * part_places; }
+
+  // `sum` and the terms of a run, from a place to the end of its part.
+  template <class T>
+  __device__ T sum(T sum, std::int64_t place, const T* terms, std::int64_t inner) const {
+    const std::int64_t index = index_at(place), next = next_part(place), end = next < count ? next : count;
+    for (; place < end && index_at(place) == index; ++place) sum = static_cast<T>(sum + terms[sorted[place] * inner]);
+    return sum;
+  }
+};
+
+template <class T>
+struct SumParts {
+  T* sums;  // (outer, parts, inner), of the run that goes on at the part's begin
+  const T* dy;
+  Runs runs;
+  std::int64_t inner;
+
   __device__ void operator()(std::int64_t i) const {
-    const Divided at = divided(i, seen.inner), matrix = divided(at.quotient, count);
-    std::int64_t place = matrix.remainder;
-    const std::int64_t index = indices[sorted[place]];
-    if (index < 0 || index >= seen.axis || (place > 0 && indices[sorted[place - 1]] == index)) return;
+    const Divided at = divided(i, inner), matrix = divided(at.quotient, runs.parts());
+    const std::int64_t place = matrix.remainder * part_places;
+    if (runs.begins_at(place)) return;
+    sums[i] = runs.sum(T{}, place, dy + matrix.quotient * runs.count * inner + at.remainder, inner);
+  }
+};
+
+template <class T>
+struct AddRuns {
+  T* dx;
+  const T *dy, *sums;
+  Runs runs;
+  IndexAttributes seen;
+
+  __device__ void operator()(std::int64_t i) const {
+    const Divided at = divided(i, seen.inner), matrix = divided(at.quotient, runs.count);
+    const std::int64_t place = matrix.remainder, index = runs.index_at(place);
+    if (index < 0 || index >= seen.axis || !runs.begins_at(place)) return;
     T& to = dx[(matrix.quotient * seen.axis + index) * seen.inner + at.remainder];
-    const T* const from = dy + matrix.quotient * count * seen.inner + at.remainder;
-    T sum = to;
-    for (; place < count && indices[sorted[place]] == index; ++place)
-      sum = static_cast<T>(sum + from[sorted[place] * seen.inner]);
+    T sum = runs.sum(to, place, dy + matrix.quotient * runs.count * seen.inner + at.remainder, seen.inner);
+    for (std::int64_t next = Runs::next_part(place); next < runs.count && runs.index_at(next) == index;
+         next += part_places) {
+      const std::int64_t part = matrix.quotient * runs.parts() + next / part_places;
+      sum = static_cast<T>(sum + sums[part * seen.inner + at.remainder]);
+    }
     to = sum;
   }
 };
 
-// The bytes of the sorted places, and of the places into which they are merged.
-std::int64_t take_grad_scratch_bytes(const KernelCall& call) {
-  return 2 * call.numel(1) * static_cast<std::int64_t>(sizeof(std::int64_t));
+// The bytes of the sorted places, of the places into which they are merged, and of the sums of parts.
+std::int64_t runs_scratch_bytes(std::int64_t count, std::int64_t columns, DType dtype) {
+  const std::int64_t sums = Runs{nullptr, nullptr, count}.parts() * columns;
+  return 2 * count * static_cast<std::int64_t>(sizeof(std::int64_t)) +
+         sums * static_cast<std::int64_t>(size_bytes(dtype));
 }
 
-const std::int64_t* sorted_places(const KernelCall& call, const std::int64_t* indices, std::int64_t count) {
-  auto* sorted = reinterpret_cast<std::int64_t*>(call.scratch);
-  auto* merged = sorted + count;
+const std::int64_t* sorted_places(const KernelCall& call, std::int64_t* scratch, const std::int64_t* indices,
+                                  std::int64_t count) {
+  std::int64_t *sorted = scratch, *merged = scratch + count;
   for_teams_of(std::min(count, first_stretch), call, count, SortStretch{sorted, indices, count});
   for (std::int64_t size = first_stretch; size < count; size *= 2) {
     for_each(call, count, MergeStretches{merged, sorted, indices, count, size});
@@ -161,23 +199,41 @@ const std::int64_t* sorted_places(const KernelCall& call, const std::int64_t* in
   return sorted;
 }
 
+// `count` indices, for which the scratch memory is that of runs_scratch_bytes().
+template <class T>
+void add_at(const KernelCall& call, std::byte* scratch, T* dx, const T* dy, const std::int64_t* indices,
+            std::int64_t count, const IndexAttributes& seen) {
+  auto* const places = reinterpret_cast<std::int64_t*>(scratch);
+  const Runs runs{sorted_places(call, places, indices, count), indices, count};
+  T* const sums = reinterpret_cast<T*>(places + 2 * count);
+  const std::int64_t columns = seen.outer * seen.inner;
+  if (runs.parts() > 1) for_each(call, runs.parts() * columns, SumParts<T>{sums, dy, runs, seen.inner});
+  for_each(call, count * columns, AddRuns<T>{dx, dy, sums, runs, seen});
+}
+
+std::int64_t take_grad_scratch_bytes(const KernelCall& call) {
+  const auto& seen = call.attributes<IndexAttributes>();
+  return runs_scratch_bytes(call.numel(1), seen.outer * seen.inner, call.dtype(0));
+}
+
 void run_take_grad(const KernelCall& call, int) {
-  const auto* const indices = call.data<std::int64_t>(1);
-  const std::int64_t count = call.numel(1);
   if (call.numel(2) == 0) return;
-  const std::int64_t* const sorted = sorted_places(call, indices, count);
   visit_summed(call.dtype(0), [&]<class T>(T) {
-    for_each(
-        call, call.numel(2),
-        AddPlaces<T>{call.data<T>(0), call.data<T>(2), sorted, indices, call.attributes<IndexAttributes>(), count});
+    add_at(call, call.scratch, call.data<T>(0), call.data<T>(2), call.data<std::int64_t>(1), call.numel(1),
+           call.attributes<IndexAttributes>());
   });
 }
 
-// --- scatter_add: out (outer, axis, inner) += in (outer, K, inner) at indices (outer, K, inner), in the order of k. A
-// --- thread has all of an outer and an inner index, as others might add to the same element.
+// --- scatter_add: out (outer, axis, inner) += in (outer, K, inner) at indices (outer, K, inner). Where there are many
+// --- columns, of an outer and an inner index, a thread has all of one. Else the elements of `in` are taken as rows, and
+// --- their places in `out` as indices of take_grad.
+
+constexpr std::int64_t many_columns = 4096;
+
+bool has_many_columns(const IndexAttributes& seen) { return seen.outer * seen.inner >= many_columns; }
 
 template <class T>
-struct ScatterAdd {
+struct AddColumn {
   T* out;
   const std::int64_t* indices;
   const T* in;
@@ -195,11 +251,42 @@ struct ScatterAdd {
   }
 };
 
+// Where an element is added, or -1 for nowhere.
+struct PlaceInOut {
+  std::int64_t* places;
+  const std::int64_t* indices;
+  IndexAttributes seen;
+  std::int64_t count;
+
+  __device__ void operator()(std::int64_t i) const {
+    const Divided at = divided(i, seen.inner);
+    const std::int64_t outer = divided(at.quotient, count).quotient, index = indices[i];
+    const bool is_there = index >= 0 && index < seen.axis;
+    places[i] = is_there ? (outer * seen.axis + index) * seen.inner + at.remainder : -1;
+  }
+};
+
+std::int64_t scatter_add_scratch_bytes(const KernelCall& call) {
+  if (has_many_columns(call.attributes<IndexAttributes>())) return 0;
+  return call.numel(1) * static_cast<std::int64_t>(sizeof(std::int64_t)) +
+         runs_scratch_bytes(call.numel(1), 1, call.dtype(0));
+}
+
 void run_scatter_add(const KernelCall& call, int) {
   const auto& seen = call.attributes<IndexAttributes>();
+  const auto* const indices = call.data<std::int64_t>(1);
+  const std::int64_t count = rows_of(call, 1), elements = call.numel(1);
+  if (elements == 0) return;
   visit_summed(call.dtype(0), [&]<class T>(T) {
-    for_each(call, seen.outer * seen.inner,
-             ScatterAdd<T>{call.data<T>(0), call.data<std::int64_t>(1), call.data<T>(2), seen, rows_of(call, 1)});
+    T* const out = call.data<T>(0);
+    const T* const in = call.data<T>(2);
+    if (has_many_columns(seen)) {
+      return for_each(call, seen.outer * seen.inner, AddColumn<T>{out, indices, in, seen, count});
+    }
+    auto* const places = reinterpret_cast<std::int64_t*>(call.scratch);
+    for_each(call, elements, PlaceInOut{places, indices, seen, count});
+    add_at(call, reinterpret_cast<std::byte*>(places + elements), out, in, places, elements,
+           IndexAttributes{1, call.numel(0), 1});
   });
 }
 
@@ -251,7 +338,7 @@ void run_triangle(const KernelCall& call, int) {
 
 constinit const Kernel kernels::take{.run = run_take<false>};
 constinit const Kernel kernels::gather{.run = run_take<true>};
-constinit const Kernel kernels::scatter_add{.run = run_scatter_add};
+constinit const Kernel kernels::scatter_add{.run = run_scatter_add, .scratch_bytes = scatter_add_scratch_bytes};
 constinit const Kernel kernels::one_hot{.run = run_one_hot};
 constinit const Kernel kernels::triangle{.run = run_triangle};
 constinit const Kernel kernels::take_grad{.run = run_take_grad, .scratch_bytes = take_grad_scratch_bytes};
