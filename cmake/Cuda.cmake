@@ -1,6 +1,7 @@
-# Adds the CUDA backend, for compute capabilities 8.0 and 9.0 unless CMAKE_CUDA_ARCHITECTURES says otherwise.
+# Adds the CUDA backend, for the GPUs from compute capability 7.5 on that are common, and as PTX for later ones, unless
+# CMAKE_CUDA_ARCHITECTURES says otherwise.
 if(NOT CMAKE_CUDA_ARCHITECTURES)
-  set(CMAKE_CUDA_ARCHITECTURES 80 90)
+  set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90)
 endif()
 enable_language(CUDA)
 find_package(CUDAToolkit 12.5 REQUIRED)
@@ -14,6 +15,13 @@ set_target_properties(asyncgrad PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCH
 # Kernels call the formulas, which are constexpr. No product is fused with a sum unless the source says so.
 target_compile_options(asyncgrad PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr --fmad=false>)
 target_compile_definitions(asyncgrad PRIVATE ASYNCGRAD_CUDA)
+# The lowest one, below which a GPU is refused; none where words such as "native" stand for them.
+string(REGEX MATCHALL "[0-9]+" numbers "${CMAKE_CUDA_ARCHITECTURES}")
+list(SORT numbers COMPARE NATURAL)
+if(numbers)
+  list(GET numbers 0 lowest)
+  set_source_files_properties(backends/cuda/gpu.cpp PROPERTIES COMPILE_DEFINITIONS ASYNCGRAD_LOWEST_CAPABILITY=${lowest})
+endif()
 # cuBLASLt is loaded when it is first used, see backends/cuda/cublaslt.h.
 set_source_files_properties(backends/cuda/cublaslt.cpp PROPERTIES
   COMPILE_DEFINITIONS ASYNCGRAD_CUDA_LIBRARIES="${CUDAToolkit_LIBRARY_DIR}")

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <string>
 
 #include "asyncgrad/core/backend/device_queue.h"
 #include "asyncgrad/core/device.h"
@@ -13,6 +14,14 @@
 namespace asyncgrad::detail::cuda {
 
 namespace {
+
+// Of the GPUs that this build has kernels for; the build sets it.
+#ifndef ASYNCGRAD_LOWEST_CAPABILITY
+#define ASYNCGRAD_LOWEST_CAPABILITY 0
+#endif
+constexpr int lowest_capability = ASYNCGRAD_LOWEST_CAPABILITY;
+
+std::string version(int capability) { return fmt::format("{}.{}", capability / 10, capability % 10); }
 
 // With these statuses a call has done nothing, and the device goes on. All others report an earlier failure, at an
 // unknown place.
@@ -52,6 +61,14 @@ Gpu::Gpu(Api& api, int index) : api_(api), index_(index) {
   if (status != cudaSuccess) throw_error("device", fmt::format("there is no {} here: {}", name, api.str(status)));
   if (index >= count_)
     throw_error("device", fmt::format("there is no {} here: the number of GPUs is {}", name, count_));
+  int capability = 0;
+  require(api.get_capability(&capability, index));
+  if (capability < lowest_capability) {
+    throw_error("device",
+                fmt::format("{} has compute capability {}, and this build has kernels for {} and later ones; "
+                            "configure it with -DCMAKE_CUDA_ARCHITECTURES={} and a CUDA Toolkit that has them",
+                            name, version(capability), version(lowest_capability), capability));
+  }
 }
 
 void Gpu::require(cudaError_t status) const {

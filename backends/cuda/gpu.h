@@ -15,7 +15,7 @@ namespace asyncgrad::detail::cuda {
 // Thread safety: any thread may call any function, except copy_on_host(), which the launch thread calls.
 class Gpu {
  public:
-  // Throws Error if the machine has no such GPU.
+  // Throws Error if the machine has no such GPU, or if it is older than those that the build has kernels for.
   Gpu(Api& api, int index);
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;

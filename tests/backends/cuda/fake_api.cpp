@@ -140,6 +140,12 @@ cudaError_t FakeApi::get_device_count(int* count) {
   return status_of("get_device_count");
 }
 
+cudaError_t FakeApi::get_capability(int* capability, int) {
+  const std::lock_guard lock(mutex_);
+  *capability = options_.capability;
+  return status_of("get_capability");
+}
+
 cudaError_t FakeApi::set_device(int device) {
   const std::lock_guard lock(mutex_);
   EXPECT_TRUE(device >= 0 && device < options_.gpus);

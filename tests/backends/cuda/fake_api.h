@@ -24,6 +24,7 @@ struct FakeApiOptions {
   std::uint64_t seed = 1;
   int max_delay_us = 100;                             // before what a stream does, now and then
   std::int64_t memory_bytes = std::int64_t{1} << 30;  // of each GPU
+  int capability = 75;                                // of each GPU, 75 for 7.5
 };
 
 // A call that breaks a rule of CUDA fails the test. Copies are between pinned memory and a GPU's. Memory is mapped
@@ -57,6 +58,7 @@ class FakeApi final : public detail::cuda::Api {
   void launch(cudaStream_t stream, std::function<void()> kernel);
 
   cudaError_t get_device_count(int* count) override;
+  cudaError_t get_capability(int* capability, int device) override;
   cudaError_t set_device(int device) override;
   cudaError_t can_access_peer(bool* can, int device, int peer) override;
   cudaError_t create_stream(cudaStream_t* stream) override;
