@@ -36,7 +36,7 @@ struct Embedding {
             Location where = Location::current());
 
   // Queued; may wait for room. Throws Error for indices of another type. The values of indices are known later, so the
-  // wait throws Error for an index out of range.
+  // wait throws Error for an index out of range. A GPU cannot report it: there the row is NaN.
   Tensor operator()(const Arg& indices) const;
   // x weight^T: x (…, C) -> (…, K), the scores of a model whose output layer shares the weight. Queued; may wait for
   // room. Throws Error as matmul does.
