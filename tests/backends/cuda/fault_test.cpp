@@ -1,9 +1,10 @@
-// Every call of CUDA fails, one at a time. The operation that it was for reports it, nothing hangs, and nothing is left
+// Every call of CUDA and cuBLASLt fails, one at a time. The operation that it was for reports it, nothing hangs, and nothing is left
 // behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "asyncgrad/asyncgrad.h"
+#include "tests/backends/cuda/emulator/cublaslt.h"
 #include "tests/backends/cuda/fake_gpus.h"
 #include "tests/support/message_of.h"
 
@@ -87,6 +88,36 @@ TEST(CudaFaultsOfMemory, AreTriedAgain) {
     EXPECT_EQ(use_devices(), std::vector<float>(count, 8));
     EXPECT_TRUE(gpus.api().has_failed());
   }
+}
+
+std::vector<float> multiply_there() {
+  const Tensor x = ones({4, 4}, {.device = "cuda:0"});
+  return matmul(x, x).to_vector<float>();
+}
+
+TEST(CudaFaultsOfProducts, AreReportedAndLeaveNothing) {
+  const std::vector<float> expected(16, 4);
+  const int objects = emulator::cublaslt_objects();
+  emulator::set_faults({});
+  {
+    const FakeGpus gpus({.max_delay_us = 0});
+    EXPECT_EQ(multiply_there(), expected);
+  }
+  for (const auto& [function, number] : emulator::cublaslt_calls()) {
+    if (function.starts_with("destroy")) continue;
+    for (int index = 0; index < number; ++index) {
+      SCOPED_TRACE(testing::Message() << function << " " << index);
+      FakeGpus gpus({.max_delay_us = 0});
+      emulator::set_faults({.function = function, .index = index});
+      EXPECT_THAT(message_of([] { multiply_there(); }),
+                  HasSubstr("[matmul] cuBLASLt answers CUBLAS_STATUS_INTERNAL_ERROR"));
+      recover();
+      EXPECT_EQ(multiply_there(), expected);
+      gpus.end();
+      EXPECT_EQ(emulator::cublaslt_objects(), objects);
+    }
+  }
+  emulator::set_faults({});
 }
 
 }  // namespace
