@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs what takes too long for every commit: random programs for many minutes, in a release and under the thread
-# sanitizer, all refusals, the Python package, and the site of the documentation.
+# sanitizer, all refusals, the CUDA backend with faults in it, the Python package, and the site of the documentation.
 # Every part runs; the status is 0 if all passed.
 #
 #   scripts/nightly.sh [--seed S] [PART...]     S: of the random programs; without it one that is drawn and printed
@@ -9,6 +9,8 @@
 #   release     10 minutes of random programs in a release
 #   tsan        5 minutes of them under the thread sanitizer
 #   refusals    every request to the system refused, one at a time and from there on, in a release
+#   cuda        the tests of the CUDA backend with ten seeds of the emulator, and with each of the faults that a test must
+#               see; its kernels for every architecture, where nvcc is
 #   wheel       the Python package, made and tested in a new environment of each Python that there is
 #   docs        the site of the documentation: every link, and every page and the search in headless Chromium
 #
@@ -28,6 +30,21 @@ random_programs() {
 all_refusals() {
   cmake --preset release >/dev/null && cmake --build build/release --target refusals -- --quiet &&
     build/release/tests/refusals --all
+}
+
+test_cuda() {
+  local status=0 i
+  cmake --preset release >/dev/null && cmake --build build/release --target cuda_tests -- --quiet || return
+  for ((i = 0; i < 10; ++i)); do
+    EMULATOR_SEED=$((seed + i)) build/release/tests/backends/cuda/cuda_tests --gtest_brief=1 ||
+      { echo "EMULATOR_SEED=$((seed + i))"; status=1; }
+  done
+  tests/backends/cuda/mutants/mutants.py || status=1
+  if command -v nvcc >/dev/null; then
+    cmake -S . -B build/cuda -G Ninja -DCMAKE_BUILD_TYPE=Release -DASYNCGRAD_CUDA=ON -DASYNCGRAD_WERROR=ON \
+      -DASYNCGRAD_INSTRUCTION_SETS=native >/dev/null && cmake --build build/cuda --target asyncgrad -- --quiet || status=1
+  fi
+  return $status
 }
 
 test_wheel() {
@@ -58,12 +75,12 @@ while (($#)); do
   case $1 in
     --help) help; exit ;;
     --seed) seed=${2:?--seed wants a number}; shift ;;
-    release | tsan | refusals | wheel | docs) parts+=("$1") ;;
+    release | tsan | refusals | cuda | wheel | docs) parts+=("$1") ;;
     *) printf "There is no '%s'. See scripts/nightly.sh --help\n" "$1" >&2; exit 2 ;;
   esac
   shift
 done
-((${#parts[@]})) || parts=(release tsan refusals wheel docs)
+((${#parts[@]})) || parts=(release tsan refusals cuda wheel docs)
 
 scripts/setup.sh || exit
 echo "The seed is $seed"
@@ -72,6 +89,8 @@ for part in "${parts[@]}"; do
   echo "=== $part"
   if [[ $part == refusals ]]; then
     all_refusals || failed+=("$part")
+  elif [[ $part == cuda ]]; then
+    test_cuda || failed+=("$part")
   elif [[ $part == wheel ]]; then
     test_wheel || failed+=("$part")
   elif [[ $part == docs ]]; then
