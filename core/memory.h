@@ -23,7 +23,8 @@ struct MemoryFigures {
                                        // CPU without blocks of up to 512 bytes, which are always kept
   std::int64_t workspace_bytes = 0;    // scratch memory of kernels, of all threads that compute
   // The largest sum, since the start or reset_peaks(), of what was used at once by copies from one part of the CPU to
-  // another and by sources that had begun. The budget holds for all other memory: others do not wait for these.
+  // another, by sources and by collectives that had begun. The budget holds for all other memory: others do not wait
+  // for these.
   std::int64_t peak_under_way_bytes = 0;
   std::int64_t budget_bytes = 0;  // the budget in force now; -1 if it is unbounded
   // How far peak_live_bytes is above MemoryBudget::bytes(): the program needs that much when it runs in its own order,

@@ -37,7 +37,8 @@ constexpr auto kernels = kernel_table(
     KernelRow{Op::gather, &k::gather}, KernelRow{Op::scatter_add, &k::scatter_add},
     KernelRow{Op::first_places, &k::first_places}, KernelRow{Op::one_hot, &k::one_hot},
     KernelRow{Op::triangle, &k::triangle}, KernelRow{Op::custom, &k::custom}, KernelRow{Op::source, &k::source},
-    KernelRow{Op::update, &k::update}, KernelRow{Op::update_rows, &k::update_rows});
+    KernelRow{Op::collective, &k::collective}, KernelRow{Op::update, &k::update},
+    KernelRow{Op::update_rows, &k::update_rows});
 static_assert(has_all_kernels(kernels), "the CPU has every operation");
 
 Backend make_table() {

@@ -53,8 +53,8 @@ constexpr auto table = kernel_table(
     KernelRow{Op::take_grad, &kernels::take_grad}, KernelRow{Op::gather, &kernels::gather},
     KernelRow{Op::scatter_add, &kernels::scatter_add}, not_yet(Op::first_places),
     KernelRow{Op::one_hot, &kernels::one_hot}, KernelRow{Op::triangle, &kernels::triangle},
-    KernelRow{Op::custom, &kernels::custom}, not_yet(Op::source), KernelRow{Op::update, &kernels::update},
-    not_yet(Op::update_rows));
+    KernelRow{Op::custom, &kernels::custom}, not_yet(Op::source), not_yet(Op::collective),
+    KernelRow{Op::update, &kernels::update}, not_yet(Op::update_rows));
 
 Backend make_table() {
   Backend backend;

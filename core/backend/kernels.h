@@ -1,6 +1,7 @@
 // All that kernels, and those who queue operations, need of the tables. Internal.
 #pragma once
 
+#include "asyncgrad/core/backend/attributes/collective.h"
 #include "asyncgrad/core/backend/attributes/creation.h"
 #include "asyncgrad/core/backend/attributes/custom.h"
 #include "asyncgrad/core/backend/attributes/elementwise.h"

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "asyncgrad/core/backend/attributes/collective.h"
 #include "asyncgrad/core/backend/attributes/custom.h"
 #include "asyncgrad/core/backend/attributes/elementwise.h"
 #include "asyncgrad/core/backend/attributes/movement.h"
@@ -61,6 +62,8 @@ const char* op_name(Op op, const void* attributes) {
     case Op::custom:
     case Op::source:
       return as<CustomAttributes>(attributes).name;
+    case Op::collective:
+      return as<CollectiveAttributes>(attributes).name;
     case Op::triangle:
       return as<TriangleAttributes>(attributes).is_upper ? "triu" : "tril";
     case Op::layer_norm:

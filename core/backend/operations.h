@@ -79,6 +79,7 @@ enum class Op : std::uint8_t {
   triangle,      // out, in               TriangleAttributes
   custom,        // outputs…, in place… (update), inputs…   CustomAttributes: a kernel of the program's
   source,        // outputs…              CustomAttributes: data that the program makes; what it does may take long
+  collective,    // token (write), values… (update)  CollectiveAttributes: what several processes do together
   update,        // params…, states… (all update)[, counts of steps… (update)], grads…   UpdateAttributes
   // param (K, C), states… (all update)[, counts of steps (update)], indices (n), places (n), grad (n, C)
   update_rows,  // UpdateAttributes: row indices[k] by the gradient's row k, where places[k] = k
@@ -97,12 +98,14 @@ enum class OpKind : std::uint8_t {
   random,
   copy,
   custom,
+  collective,
   update,
   count
 };
 constexpr const char* kind_name(OpKind kind) {
-  constexpr const char* names[] = {"products",   "convolutions", "attention",        "elementwise", "normalisation",
-                                   "reductions", "random",       "fills and copies", "custom",      "updates"};
+  constexpr const char* names[] = {"products",      "convolutions", "attention", "elementwise",
+                                   "normalisation", "reductions",   "random",    "fills and copies",
+                                   "custom",        "collectives",  "updates"};
   static_assert(std::size(names) == static_cast<std::size_t>(OpKind::count));
   return names[static_cast<std::size_t>(kind)];
 }
@@ -210,6 +213,7 @@ inline constexpr auto operations = [] {
       OperationRow{Op::triangle, "triangle", copy, types::any, autograd},
       OperationRow{Op::custom, "custom", custom, types::any, caller},
       OperationRow{Op::source, "source", custom, types::any, caller},
+      OperationRow{Op::collective, "collective", OpKind::collective, types::any, none},
       OperationRow{Op::update, "update", update, types::floating, none},
       OperationRow{Op::update_rows, "update_rows", update, types::floating, none},
   };

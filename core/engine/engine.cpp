@@ -12,6 +12,7 @@
 #include "asyncgrad/core/engine/front_end/idle.h"
 #include "asyncgrad/core/engine/life/options.h"
 #include "asyncgrad/core/engine/report.h"
+#include "asyncgrad/core/engine/run/execution.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/memory/planner.h"
 #include "asyncgrad/core/sync/malloc_room.h"
@@ -133,6 +134,11 @@ void Engine::add_sources(DeviceState& device) {
   devices_.add_sources(device, queue_.next_number());
 }
 
+void Engine::add_collectives(DeviceState& device, int threads) {
+  const Idle idle(queue_);
+  devices_.add_collectives(device, threads, queue_.next_number());
+}
+
 void Engine::replace_backend(DeviceType type, const Backend* backend) {
   const Idle idle(queue_);
   executors_.stop();
@@ -178,6 +184,14 @@ void prepare_for_sources(Device device) {
   // Acquire: the executor is seen whole.
   if (state.sources.load(std::memory_order_acquire) == nullptr) Engine::get().add_sources(state);
 }
+
+void prepare_for_collectives(Device device, int threads) {
+  DeviceState& state = device_state(device);
+  // Acquire: the executor is seen whole.
+  if (state.collectives.load(std::memory_order_acquire) == nullptr) Engine::get().add_collectives(state, threads);
+}
+
+std::byte* workspace(Device device, std::int64_t size_bytes) { return scratch(device_state(device), size_bytes); }
 
 void compute_before_exit() { Engine::get().compute_before_exit(); }
 

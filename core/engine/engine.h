@@ -55,6 +55,8 @@ class Engine final {
 
   // Prepares a part of the CPU for sources. Waits until everything is finished if it is the first time.
   void add_sources(DeviceState& device);
+  // The same for collectives.
+  void add_collectives(DeviceState& device, int threads);
 
   // See submit.h.
   void compute_before_exit();

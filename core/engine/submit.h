@@ -69,6 +69,12 @@ std::int64_t work_of(const Submission& submission);
 // Called before Op::source is queued for a part of the CPU. Waits until everything is finished if it is the first time
 // since the options were set.
 void prepare_for_sources(Device device);
+// The same for Op::collective. `threads`: how many of them may run at once. There is one for each process, unless a test
+// has several of them in this process. The call that makes them decides.
+void prepare_for_collectives(Device device, int threads);
+// Workspace of the calling thread, 64-byte aligned, for a Collective that runs on it: its last workspace is then gone.
+// Counted as that of kernels. Throws std::bad_alloc.
+std::byte* workspace(Device device, std::int64_t size_bytes);
 // Makes sure that everything queued so far is computed even if the process ends, by exit() or the return from main, see
 // life/process.h. Throws Error if the end has begun.
 void compute_before_exit();

@@ -80,6 +80,8 @@ struct DeviceState final : DeviceMemory {
   // The executor of sources; null if there has been no source. Acquire, release: a thread that queues may find it just
   // made.
   std::atomic<Executor*> sources{nullptr};
+  // The same for collectives.
+  std::atomic<Executor*> collectives{nullptr};
   std::unique_ptr<Admission> admission;
   std::unique_ptr<DeviceOrder> order;
   // The reason why the device has stopped; null while it works. Release, acquire: a thread that reads it sees the

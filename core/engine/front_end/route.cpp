@@ -50,4 +50,10 @@ std::int64_t work_of(const Submission& submission) {
   return std::max(cost_of(route.kernel, invocation.call()), 16 * bytes);
 }
 
+Route route_of_collective(const Submission& submission) {
+  const DeviceState& device = state_of(*submission.operands[0].impl->storage);
+  // Acquire: it is seen whole.
+  return route_on(device, device.collectives.load(std::memory_order_acquire), submission);
+}
+
 }  // namespace asyncgrad::detail

@@ -28,12 +28,14 @@ inline Route route_on(const DeviceState& device, Executor* executor, const Submi
 
 Route route_of_copy(const Submission& submission);
 Route route_of_source(const Submission& submission);
+Route route_of_collective(const Submission& submission);
 
 // An operation runs where its operands are. A copy between two devices runs on the one that it writes, unless only the
-// other one has queues of its own. Sources have an executor of their own. Throws Error as route_on() does.
+// other one has queues of its own. Sources have an executor of their own, and so have collectives. Throws Error as route_on() does.
 inline Route route_of(const Submission& submission) {
   if (submission.op == Op::copy) return route_of_copy(submission);
   if (submission.op == Op::source) return route_of_source(submission);
+  if (submission.op == Op::collective) return route_of_collective(submission);
   const DeviceState& device = state_of(*submission.operands[0].impl->storage);
   return route_on(device, device.executor, submission);
 }

@@ -62,6 +62,7 @@ void DeviceSet::set_up_cpu_part(DeviceState& device) {
   const std::string name = device.device.str();
   device.executor = &add_executor(make_executor(device, false), std::max(1, workers), has_cores, name + " worker");
   device.sources.store(nullptr, std::memory_order_relaxed);  // the first source makes them
+  device.collectives.store(nullptr, std::memory_order_relaxed);
   // A thread for copies would take a core from the workers if it spun.
   device.copies =
       parts == 1 ? device.executor : &add_executor(make_executor(device, true), 1, false, "copies to " + name);
@@ -80,6 +81,15 @@ void DeviceSet::add_sources(DeviceState& device, std::uint64_t next) {
   Executor& sources = add_executor(std::make_unique<SourceExecutor>(context_, device, by_arrival),
                                    options_.source_threads, false, "sources of " + device.device.str());
   device.sources.store(&sources, std::memory_order_release);
+}
+
+void DeviceSet::add_collectives(DeviceState& device, int threads, std::uint64_t next) {
+  if (device.collectives.load(std::memory_order_relaxed) != nullptr) return;  // as for sources
+  const bool by_arrival = options_.schedule == Schedule::first_ready;
+  device.set_order(nullptr, context_.ring.slots(), next);
+  Executor& collectives = add_executor(std::make_unique<CollectiveExecutor>(context_, device, by_arrival), threads,
+                                       false, "collectives of " + device.device.str());
+  device.collectives.store(&collectives, std::memory_order_release);
 }
 
 Executor& DeviceSet::add_executor(std::unique_ptr<Executor> executor, int workers, bool may_spin,

@@ -29,6 +29,8 @@ class DeviceSet {
   DeviceState& add(Device device, std::uint64_t next);
   // Makes the executor of a CPU part's sources. Throws Error, with nothing changed but the device's order.
   void add_sources(DeviceState& device, std::uint64_t next);
+  // The same for collectives, of which `threads` may run at once.
+  void add_collectives(DeviceState& device, int threads, std::uint64_t next);
   // Puts a backend in place of the library's, for tests; null brings the library's back. Devices of the type are
   // not in use any more; set_up() has to follow.
   void replace_backend(DeviceType type, const Backend* backend);

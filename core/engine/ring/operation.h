@@ -177,7 +177,7 @@ struct alignas(64) Operation {
   std::atomic<Edge*> successors_on_issue{nullptr};
   std::uint64_t ticket = 0;
   std::shared_ptr<LaunchRegion> region;
-  std::shared_ptr<const void> owned;  // by a custom operation or a source, until it has ended; see Submission
+  std::shared_ptr<const void> owned;  // by a custom operation, source or collective until its end; see Submission
 
   bool has_more_operands() const { return invocation.operand_count > inline_operands; }
   ReaderLink& reader(int operand) {

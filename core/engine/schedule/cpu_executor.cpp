@@ -125,7 +125,7 @@ Executor::Outcome CpuExecutor::start(Operation& operation, bool is_offered, Turn
   }
   if (is_offered) ready_->remove(operation.number);
   if (failure != nullptr) {
-    complete(operation, failure, false, turn);
+    miss(operation, *failure, turn);
     context_.failures.let_go(*failure);
     return Outcome::ran;
   }

@@ -19,6 +19,8 @@ class CpuExecutor : public Executor {
  protected:
   // Called for an operation that has its memory: before its first tile, and in place of complete().
   virtual void begin(Operation& /*operation*/) {}
+  // Called in place of all these for an operation that cannot run.
+  virtual void miss(Operation& operation, Failure& failure, Turn& turn) { complete(operation, &failure, false, turn); }
   virtual void end(Operation& operation, Failure* failure, Turn& turn) { complete(operation, failure, true, turn); }
 
  private:

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "asyncgrad/core/engine/schedule/executors.h"
+#include "asyncgrad/core/engine/threads/status.h"
 
 namespace asyncgrad::detail {
 
@@ -59,6 +60,14 @@ void SideExecutor::end(Operation& operation, Failure* failure, Turn& turn) {
   const Pinned pinned(operation);
   CpuExecutor::end(operation, failure, turn);
   pinned.lower();  // after its memory was returned
+}
+
+// f steps over it meanwhile, as over one that runs: it may take as long. The message of a failure never changes.
+void CollectiveExecutor::miss(Operation& operation, Failure& failure, Turn& turn) {
+  begin(operation);
+  ThreadStatus::set(ThreadStatus::Doing::computing, operation.number);
+  operation.invocation.call().attributes<CollectiveAttributes>().part->miss(failure.message);
+  end(operation, &failure, turn);
 }
 
 }  // namespace asyncgrad::detail

@@ -1,4 +1,4 @@
-// The executor of what runs beside the computing: copies between devices, and sources. Internal.
+// The executor of what runs beside the computing: copies between devices, sources and collectives. Internal.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,17 @@ class SourceExecutor final : public SideExecutor {
  public:
   using SideExecutor::SideExecutor;
   bool may_compute_at_call() const override { return false; }
+};
+
+// Collectives, which wait for other processes. Those wait for this one, so that an operation that cannot run takes part,
+// too. The operations of one process write a common operand, its token, and so run in the order of the program.
+class CollectiveExecutor final : public SideExecutor {
+ public:
+  using SideExecutor::SideExecutor;
+  bool may_compute_at_call() const override { return false; }
+
+ protected:
+  void miss(Operation& operation, Failure& failure, Turn& turn) override;
 };
 
 }  // namespace asyncgrad::detail
