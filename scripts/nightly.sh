@@ -55,7 +55,7 @@ test_wheel() {
     "$python" -c '' 2>/dev/null || continue
     echo "--- $python"
     "$python" -m venv "$folder/$python" &&
-      "$folder/$python/bin/python" -m pip --quiet install dist/asyncgrad-*.whl pytest hypothesis safetensors nbclient ipykernel &&
+      "$folder/$python/bin/python" -m pip --quiet install build/wheels/asyncgrad-*.whl pytest hypothesis safetensors nbclient ipykernel &&
       "$folder/$python/bin/python" -m pytest -q -rs -p no:cacheprovider python/tests || status=1
   done
   rm -rf "$folder"

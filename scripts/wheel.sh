@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes dist/asyncgrad-*.whl, a Python package with everything inside but NumPy: for CPython 3.10 and newer on Linux, for
+# Makes build/wheels/asyncgrad-*.whl, a Python package with everything inside but NumPy: for CPython 3.10 and newer on Linux, for
 # the CPU alone. Installs what is missing first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -12,7 +12,7 @@ PATH=$(dirname "$python"):$PATH "$python" -m build --wheel --no-isolation --outd
   tail -n 30 "$built/log" >&2
   exit 1
 }
-mkdir -p dist
+mkdir -p build/wheels
 LD_LIBRARY_PATH=$PWD/.deps/onednn/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} PATH=$(dirname "$python"):$PATH \
-  "$python" -m auditwheel repair --strip --wheel-dir dist "$built"/asyncgrad-*.whl
-ls -1sh dist/asyncgrad-*.whl
+  "$python" -m auditwheel repair --strip --wheel-dir build/wheels "$built"/asyncgrad-*.whl
+ls -1sh build/wheels/asyncgrad-*.whl
