@@ -48,6 +48,8 @@
 #include "asyncgrad/core/warnings.h"
 #include "asyncgrad/data/batches.h"
 #include "asyncgrad/data/subset.h"
+#include "asyncgrad/dist/collectives.h"
+#include "asyncgrad/dist/world.h"
 #include "asyncgrad/nn/activation.h"
 #include "asyncgrad/nn/activation_layers.h"
 #include "asyncgrad/nn/attention.h"

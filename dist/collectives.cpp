@@ -1,0 +1,120 @@
+#include "asyncgrad/dist/collectives.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <unordered_set>
+#include <utility>
+
+#include "asyncgrad/autograd/copy.h"
+#include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/autograd/grad_mode.h"
+#include "asyncgrad/autograd/tape/row_gradient.h"
+#include "asyncgrad/autograd/tape/update.h"
+#include "asyncgrad/core/checks.h"
+#include "asyncgrad/core/engine.h"
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/tensor_impl.h"
+#include "asyncgrad/core/wording.h"
+#include "asyncgrad/dist/piece.h"
+
+namespace asyncgrad::dist {
+
+namespace {
+
+void check_device(const char* name, const detail::TensorImpl& impl, const World& world) {
+  const Device device = world.communicator()->token().device();
+  if (impl.device == device) return;
+  throw_error(name, fmt::format("the tensor {} is on {}, and ranks exchange what is on {} alone; x{} copies it",
+                                impl.shape.str(), impl.device.str(), device.str(), detail::to_str(device)));
+}
+
+// Whether neither the program nor another gradient has a handle on the values. The caller has one, and the leaf.
+bool is_own(const Tensor& gradient) {
+  const detail::TensorImpl& impl = *gradient.impl();
+  const detail::Storage& storage = *impl.storage;
+  const std::int64_t bytes = impl.shape.numel() * static_cast<std::int64_t>(size_bytes(impl.dtype));
+  return impl.references == 2 && storage.handles == 1 && bytes == storage.value_bytes && !storage.is_foreign;
+}
+
+// The parameter's gradient as a tensor that belongs to nobody else: zeros if it has none.
+Tensor own_gradient(Tensor& parameter, const Location& where) {
+  detail::RowGradient* const rows = detail::row_gradient_of(parameter);
+  if (rows != nullptr || !parameter.grad().defined()) {
+    const Tensor whole = zeros(parameter.shape(), {.dtype = parameter.dtype(), .device = parameter.device()}, where);
+    if (rows != nullptr) rows->move_to(whole);
+    parameter.set_grad(Arg(whole, where));
+    return parameter.grad();
+  }
+  Tensor gradient = parameter.grad();
+  if (is_own(gradient)) return gradient;
+  parameter.set_grad(Arg(gradient, where));  // keeps a copy
+  return parameter.grad();
+}
+
+// For each parameter, whether it has a gradient on some rank.
+std::vector<std::uint8_t> reached_parameters(const std::vector<Tensor>& parameters, const World& world,
+                                             const Location& where) {
+  std::vector<std::uint8_t> has;
+  for (const Tensor& parameter : parameters) has.push_back(detail::has_gradient(parameter) ? 1 : 0);
+  const bool has_all = std::ranges::find(has, 0) == has.end();
+  const Tensor all = queue_union("average_gradients", has, world.communicator(), where);
+  // In a dry run there are no values, and other ranks are not asked.
+  if (has_all || engine_options().schedule == Schedule::dry_run) return has;
+  return all.to_vector<std::uint8_t>();
+}
+
+}  // namespace
+
+void broadcast_tensors(const std::vector<Tensor>& tensors, const World& world, Location where) {
+  if (world.size() == 1) return;
+  const CallSite site(where);
+  world.communicator()->check("broadcast");
+  std::vector<Tensor> different;
+  std::unordered_set<const detail::Storage*> seen;
+  for (const Tensor& tensor : tensors) {
+    const detail::TensorImpl& impl = detail::checked_impl(tensor, "broadcast");
+    check_device("broadcast", impl, world);
+    if (seen.insert(impl.storage).second) different.push_back(tensor);
+  }
+  queue_move(Move::broadcast, "broadcast", different, world.communicator(), where);
+}
+
+void average_gradients(optim::Optimizer& optimizer, const World& world, Location where) {
+  if (world.size() == 1) return;
+  const CallSite site(where);
+  const NoGrad no_grad;
+  world.communicator()->check("average_gradients");
+  std::vector<Tensor> parameters;
+  for (std::size_t group = 0; group < optimizer.groups(); ++group) {
+    const std::vector<Tensor>& more = optimizer.parameters(group);
+    parameters.insert(parameters.end(), more.begin(), more.end());
+  }
+  for (const Tensor& parameter : parameters) check_device("average_gradients", *parameter.impl(), world);
+  const std::vector<std::uint8_t> reached = reached_parameters(parameters, world, where);
+  std::vector<Tensor> gradients;
+  for (std::size_t i = parameters.size(); i-- > 0;) {
+    if (reached[i] != 0) gradients.push_back(own_gradient(parameters[i], where));
+  }
+  queue_move(Move::average, "average_gradients", gradients, world.communicator(), where);
+}
+
+Tensor sum(const Arg& tensor, const World& world) {
+  const detail::TensorImpl& impl = detail::checked_impl(tensor, "sum");
+  if (!has_arithmetic(impl.dtype)) {
+    throw_error("sum",
+                fmt::format("ranks add float32, float64 and int64, not {}; x{} converts it", name(impl.dtype),
+                            detail::to_str(float32)),
+                ErrorKind::type);
+  }
+  if (world.size() == 1) return tensor->detach();
+  world.communicator()->check("sum");
+  check_device("sum", impl, world);
+  const NoGrad no_grad;
+  const Tensor total = tensor->detach().clone(tensor.where());
+  queue_move(Move::sum, "sum", {total}, world.communicator(), tensor.where());
+  return total;
+}
+
+}  // namespace asyncgrad::dist

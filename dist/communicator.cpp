@@ -1,0 +1,273 @@
+#include "asyncgrad/dist/communicator.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/sync/signals.h"
+
+namespace asyncgrad::dist {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+using Status = Head::Status;
+
+// What each rank tells if they do not agree: the text, cut and filled with 0.
+constexpr std::size_t text_bytes = 1024;
+
+template <class T>
+std::span<const std::byte> bytes_of(const T& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+std::string names_of(const std::vector<int>& ranks) {
+  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
+}
+
+// Naps between looks at a call under way: short ones at first, so that a short call is over soon, and then longer ones,
+// because other threads need the core.
+class Naps {
+ public:
+  // Returns the seconds that it counts for the nap. A nap counts for a tenth of a second at most, so that a process that
+  // was stopped for long does not take others for silent.
+  double rest() {
+    const auto start = Clock::now();
+    if (count_++ < 64) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(std::min(50 + count_ / 8, 500)));
+    }
+    return std::min(std::chrono::duration<double>(Clock::now() - start).count(), 0.1);
+  }
+
+ private:
+  int count_ = 0;
+};
+
+}  // namespace
+
+void Rounds::exchange(std::span<const std::byte> mine, std::span<std::byte> all) {
+  communicator_.transport_->exchange(mine, all);
+  communicator_.finish_call();
+}
+void Rounds::all_to_all(const std::byte* values, std::byte* received, const Slices& slices) {
+  communicator_.transport_->all_to_all(values, received, slices);
+  communicator_.finish_call();
+}
+void Rounds::all_gather(std::byte* values, const Slices& slices) {
+  communicator_.transport_->all_gather(values, slices);
+  communicator_.finish_call();
+}
+
+// The wait ends when the thread has connected or failed to: `connect` returns or throws.
+Communicator::Communicator(Connect connect, double timeout_s)
+    : process_(getpid()), token_(zeros({1}, {.dtype = int64}, Location())), timeout_s_(timeout_s) {
+  const detail::BlockedSignals blocked;  // signals are for the program's own threads
+  thread_ = std::thread([this, connect = std::move(connect)] { serve(connect); });
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return is_connected_ || error_ != nullptr; });
+  if (error_ == nullptr) return;
+  lock.unlock();
+  thread_.join();
+  std::rethrow_exception(error_);
+}
+
+Communicator::~Communicator() { end(); }
+
+void Communicator::check(std::string_view operation) const {
+  if (getpid() != process_) {
+    throw_error(
+        operation,
+        "the child of a fork has no part in the world of its parent; start processes by mpiexec, or use spawn in "
+        "place of fork");
+  }
+  const std::lock_guard lock(mutex_);
+  if (!broken_.empty()) throw_error(operation, broken_);
+  if (is_ending_) throw_error(operation, "the world has ended");
+}
+
+// The thread that waits here also watches the other one. Its wait ends, because the thread performs the task, in which
+// each wait ends; or the thread is stuck inside of the transport, which shows as no look at the call under way for as
+// long as the options allow. Then the process ends. Only looks of this thread that found none are counted, so that a
+// process that was stopped goes on.
+void Communicator::run(const Task& task) {
+  using namespace std::chrono_literals;
+  std::unique_lock lock(mutex_);
+  task_ = &task;
+  changed_.notify_all();
+  std::uint64_t polls = polls_.load(std::memory_order_relaxed);
+  double stuck_s = 0;
+  while (!changed_.wait_for(lock, 100ms, [this] { return task_ == nullptr; })) {
+    const std::uint64_t now = polls_.load(std::memory_order_relaxed);
+    stuck_s = now == polls ? stuck_s + 0.1 : 0;
+    polls = now;
+    if (stuck_s > 2 * timeout_s_.load(std::memory_order_relaxed) + 10) abort("the transport does not return");
+  }
+  if (error_ != nullptr) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void Communicator::end() {
+  if (getpid() != process_) {
+    if (thread_.joinable()) thread_.detach();  // it does not exist here
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(is_ending_, true)) return;
+    if (unfinished_.load(std::memory_order_relaxed) > 0) {
+      abort("it ends before all of its collectives have ended; wait_all() waits for them");
+    } else if (!broken_.empty() && !knows_end_) {
+      abort(broken_.c_str());
+    }
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+// Its waits end: the program brings a task, or ends.
+void Communicator::serve(const Connect& connect) {
+  detail::BlockedSignals::block_for_good();
+  std::unique_ptr<Transport> made;
+  std::exception_ptr error;
+  try {
+    made = connect();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  std::unique_lock lock(mutex_);
+  transport_ = std::move(made);
+  error_ = error;
+  if (transport_ != nullptr) {
+    rank_ = transport_->rank();
+    size_ = transport_->size();
+    heads_.resize(static_cast<std::size_t>(size_));
+    texts_.resize(heads_.size() * text_bytes);
+    is_connected_ = true;
+  }
+  changed_.notify_all();
+  if (transport_ == nullptr) return;
+  for (;;) {
+    changed_.wait(lock, [this] { return task_ != nullptr || is_ending_; });
+    if (task_ == nullptr) break;
+    const Task& task = *task_;
+    lock.unlock();
+    error = nullptr;
+    try {
+      perform(task);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    error_ = error;
+    task_ = nullptr;
+    changed_.notify_all();
+  }
+  lock.unlock();
+  say_goodbye();
+  transport_.reset();
+}
+
+void Communicator::perform(const Task& task) {
+  if (!broken_.empty()) throw Error(broken_);  // this thread alone writes it
+  Rounds rounds(*this);
+  const Head head{.number = number_++,
+                  .hash = task.hash,
+                  .status = task.failure.empty() ? Status::takes_part : Status::has_failed,
+                  .flag = task.flag ? 1U : 0U};
+  const std::vector<Head>& heads = heads_;
+  rounds.exchange(bytes_of(head), std::as_writable_bytes(std::span(heads_)));
+
+  const auto ended = std::ranges::find(heads, Status::ends, &Head::status);
+  if (ended != heads.end()) {
+    knows_end_ = true;
+    fail_for_good(fmt::format("rank {} has ended its program; this rank called {}", ended - heads.begin(), task.text));
+  }
+  const auto failed = std::ranges::find(heads, Status::has_failed, &Head::status);
+  const auto other = std::ranges::find_if(
+      heads, [&](const Head& one) { return one.hash != heads[0].hash || one.number != heads[0].number; });
+  if (failed == heads.end() && other == heads.end()) {
+    return move(task, rounds);
+  }
+
+  std::array<char, text_bytes> text{};
+  const std::string_view own = task.failure.empty() ? task.text : task.failure;
+  std::ranges::copy(own.substr(0, text_bytes - 1), text.begin());
+  rounds.exchange(std::as_bytes(std::span(text)), std::as_writable_bytes(std::span(texts_)));
+  const auto text_of = [&](std::size_t rank) { return std::string_view(&texts_[rank * text_bytes]); };
+  if (failed != heads.end()) {
+    const auto rank = static_cast<std::size_t>(failed - heads.begin());
+    throw Error(fmt::format("rank {}: {}", rank, text_of(rank)));
+  }
+  const auto rank = static_cast<std::size_t>(other - heads.begin());
+  throw Error(
+      fmt::format("the programs of the ranks differ: rank 0 calls {}; rank {} calls {}. All ranks make the same "
+                  "calls in the same order, with tensors of the same shapes",
+                  text_of(0), rank, text_of(rank)));
+}
+
+// A rank that leaves the others in the middle of a move cannot find its way back to them.
+void Communicator::move(const Task& task, Rounds& rounds) {
+  try {
+    task.move(rounds, std::ranges::any_of(heads_, [](const Head& one) { return one.flag != 0; }));
+  } catch (const std::exception& error) {
+    if (broken_.empty()) fail_for_good(fmt::format("a collective was left before its end: {}", error.what()));
+    throw;
+  }
+}
+
+// The wait has no limit, because other ranks may have much to do before they end. It ends: every other process comes to
+// its end, too, or to a collective, and says so; or it dies, and what started the processes ends this one.
+void Communicator::say_goodbye() {
+  try {
+    if (!knows_end_) {
+      const Head head{.number = number_, .status = Status::ends};
+      transport_->exchange(bytes_of(head), std::as_writable_bytes(std::span(heads_)));
+      finish_call(/*forever=*/true);
+    }
+    transport_->end();
+  } catch (const std::exception& error) {
+    abort(error.what());
+  }
+}
+
+void Communicator::finish_call(bool forever) {
+  Naps naps;
+  double waited_s = 0;
+  while (!transport_->done()) {
+    polls_.fetch_add(1, std::memory_order_relaxed);
+    const double timeout_s = timeout_s_.load(std::memory_order_relaxed);
+    if (!forever && waited_s > timeout_s) {
+      const std::vector<int> silent = transport_->silent();
+      fail_for_good(fmt::format("no answer from {} within {} s; WorldOptions::timeout_s sets the time",
+                                names_of(silent), timeout_s));
+    }
+    waited_s += naps.rest();
+  }
+}
+
+void Communicator::fail_for_good(std::string why) {
+  const std::lock_guard lock(mutex_);
+  broken_ = std::move(why);
+  throw Error(broken_);
+}
+
+void Communicator::abort(const char* why) noexcept {
+  std::fprintf(stderr, "asyncgrad: rank %d ends all processes of its world: %s\n", rank_, why);
+  // What has started the processes may lose a line that is written right before it ends them.
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  if (transport_ != nullptr) transport_->abort();
+  std::_Exit(1);
+}
+
+}  // namespace asyncgrad::dist

@@ -1,0 +1,280 @@
+#include "asyncgrad/dist/piece.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/core/backend/kernels.h"
+#include "asyncgrad/core/engine/submit.h"
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/origin/origin.h"
+#include "asyncgrad/core/tensor_impl.h"
+#include "asyncgrad/dist/tree_sum.h"
+
+namespace asyncgrad::dist {
+
+namespace {
+
+using namespace detail;
+
+// The FNV-1a hash of a sequence of numbers: http://www.isthe.com/chongo/tech/comp/fnv/
+class Hash {
+ public:
+  void add(std::uint64_t number) {
+    for (int i = 0; i < 8; ++i) value_ = (value_ ^ (number >> (8 * i) & 0xff)) * 0x100000001b3;
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325;
+};
+
+// What the operations of one call have in common.
+struct Call {
+  std::shared_ptr<Communicator> communicator;
+  std::string text;  // for ranks whose programs differ
+  std::uint64_t hash = 0;
+};
+
+std::int64_t element_bytes(DType dtype) { return static_cast<std::int64_t>(size_bytes(dtype)); }
+
+// What all kinds have in common. It counts as unfinished until it has taken part, or is dropped. All memory that it needs
+// is taken when it is made, or before it takes part.
+class Part : public Collective {
+ public:
+  explicit Part(std::shared_ptr<const Call> of_call) : call_(std::move(of_call)) { call_->communicator->note_queued(); }
+  ~Part() override { note_over(); }
+
+  void run(const KernelCall& kernel_call) final {
+    try {
+      prepare(kernel_call);
+    } catch (const std::exception& error) {
+      miss(error.what());
+      throw;
+    }
+    take_part(
+        {.hash = hash_, .text = call_->text, .failure = {}, .flag = flag_, .move = [&](Rounds& rounds, bool flagged) {
+           move(kernel_call, rounds, flagged);
+         }});
+  }
+  void miss(std::string_view why) noexcept final {
+    try {
+      take_part({.hash = hash_, .text = call_->text, .failure = why.empty() ? "it failed" : why});
+    } catch (...) {  // the operation has failed already
+      return;
+    }
+  }
+
+ protected:
+  Communicator& communicator() const { return *call_->communicator; }
+  void set_hash(const Hash& hash) { hash_ = hash.value(); }
+  void set_flag(bool flag) { flag_ = flag; }
+
+ private:
+  // Takes workspace.
+  virtual void prepare(const KernelCall& /*kernel_call*/) {}
+  // On the communicator's thread, once all ranks have agreed. Takes no memory.
+  virtual void move(const KernelCall& kernel_call, Rounds& rounds, bool flagged) = 0;
+
+  void take_part(const Task& task) {
+    try {
+      communicator().run(task);
+    } catch (...) {
+      note_over();
+      throw;
+    }
+    note_over();
+  }
+  void note_over() {
+    if (!std::exchange(is_over_, true)) communicator().note_over();
+  }
+
+  const std::shared_ptr<const Call> call_;
+  bool is_over_ = false;
+  std::uint64_t hash_ = 0;
+  bool flag_ = false;
+};
+
+// Moves a piece. Its operands are the token, then each tensor of which the piece has a segment, then perhaps others.
+class PieceMove final : public Part {
+ public:
+  PieceMove(std::shared_ptr<const Call> of_call, Move how, Piece moved)
+      : Part(of_call), how_(how), piece_(std::move(moved)), slices_(slices_of(how, piece_, communicator().size())) {
+    Hash hash;
+    hash.add(of_call->hash);
+    for (const Segment& segment : piece_.segments) {
+      hash.add(segment.tensor);
+      hash.add(static_cast<std::uint64_t>(segment.begin_bytes));
+      hash.add(static_cast<std::uint64_t>(segment.size_bytes));
+    }
+    set_hash(hash);
+  }
+
+ private:
+  // A sum's elements are shared evenly; what is broadcast is rank 0's.
+  static Slices slices_of(Move how, const Piece& piece, int ranks) {
+    const std::int64_t bytes = element_bytes(piece.dtype), elements = piece.size_bytes / bytes;
+    Slices slices{0};
+    for (int rank = 1; rank <= ranks; ++rank) {
+      slices.push_back(how == Move::broadcast ? piece.size_bytes : elements * rank / ranks * bytes);
+    }
+    return slices;
+  }
+
+  void prepare(const KernelCall& kernel_call) override {
+    const std::int64_t packed = is_whole() ? 0 : rounded_bytes(piece_.size_bytes);
+    const std::int64_t received = how_ == Move::broadcast ? 0 : communicator().size() * own_bytes();
+    std::byte* const memory = workspace(kernel_call.device(0), packed + received);
+    values_ = is_whole() ? place_of(kernel_call, 0) : memory;
+    received_ = memory + packed;
+  }
+
+  void move(const KernelCall& kernel_call, Rounds& rounds, bool) override {
+    if (how_ != Move::broadcast || communicator().rank() == 0) pack(kernel_call);
+    if (how_ != Move::broadcast) sum_own_slice(rounds);
+    rounds.all_gather(values_, slices_);
+    unpack(kernel_call);
+  }
+
+  bool is_whole() const { return piece_.segments.size() == 1; }  // then it is moved from where it is
+  std::byte* place_of(const KernelCall& kernel_call, std::size_t segment) const {
+    return kernel_call.bytes(static_cast<int>(1 + segment)) + piece_.segments[segment].begin_bytes;
+  }
+  void pack(const KernelCall& kernel_call) const {
+    if (is_whole()) return;
+    std::byte* to = values_;
+    for (std::size_t i = 0; i < piece_.segments.size(); to += piece_.segments[i++].size_bytes) {
+      std::memcpy(to, place_of(kernel_call, i), static_cast<std::size_t>(piece_.segments[i].size_bytes));
+    }
+  }
+  void unpack(const KernelCall& kernel_call) const {
+    if (is_whole()) return;
+    const std::byte* from = values_;
+    for (std::size_t i = 0; i < piece_.segments.size(); from += piece_.segments[i++].size_bytes) {
+      std::memcpy(place_of(kernel_call, i), from, static_cast<std::size_t>(piece_.segments[i].size_bytes));
+    }
+  }
+
+  std::int64_t own_begin() const { return slices_[static_cast<std::size_t>(communicator().rank())]; }
+  std::int64_t own_bytes() const { return slices_[static_cast<std::size_t>(communicator().rank()) + 1] - own_begin(); }
+  void sum_own_slice(Rounds& rounds) const {
+    const int ranks = communicator().size();
+    rounds.all_to_all(values_, received_, slices_);
+    tree_sum(received_, ranks, own_bytes() / element_bytes(piece_.dtype), piece_.dtype,
+             how_ == Move::average ? ranks : 1);
+    std::memcpy(values_ + own_begin(), received_, static_cast<std::size_t>(own_bytes()));
+  }
+
+  const Move how_;
+  const Piece piece_;
+  const Slices slices_;
+  std::byte* values_ = nullptr;    // of the piece, one behind the other
+  std::byte* received_ = nullptr;  // this rank's slice of each rank's values
+};
+
+// Its operands are the token and the result.
+class Union final : public Part {
+ public:
+  Union(std::shared_ptr<const Call> of_call, std::vector<std::uint8_t> has)
+      : Part(of_call), has_(std::move(has)), all_(has_.size() * static_cast<std::size_t>(communicator().size())) {
+    Hash hash;
+    hash.add(of_call->hash);
+    set_hash(hash);
+    set_flag(std::ranges::find(has_, 0) != has_.end());
+  }
+
+ private:
+  void move(const KernelCall& kernel_call, Rounds& rounds, bool some_lack) override {
+    auto* const result = kernel_call.data<std::uint8_t>(1);
+    std::ranges::fill_n(result, static_cast<std::ptrdiff_t>(has_.size()),
+                        some_lack ? std::uint8_t{0} : std::uint8_t{1});
+    if (!some_lack) return;
+    rounds.exchange(std::as_bytes(std::span(has_)), std::as_writable_bytes(std::span(all_)));
+    for (std::size_t i = 0; i < all_.size(); ++i) result[i % has_.size()] |= all_[i];
+  }
+
+  const std::vector<std::uint8_t> has_;
+  std::vector<std::uint8_t> all_;  // of all ranks
+};
+
+void submit_part(const std::shared_ptr<Part>& part, const char* name, std::span<const OperandRef> operands,
+                 const Location& where) {
+  const CollectiveAttributes attributes{.part = part.get(), .name = name};
+  const std::shared_ptr<const void> owned = part;
+  submit(Submission{Op::collective, operands, &attributes, sizeof(attributes), where, &owned});
+}
+
+std::shared_ptr<const Call> call_of(const char* name, const std::vector<Tensor>& tensors, std::uint64_t kind,
+                                    const std::shared_ptr<Communicator>& communicator, const Location& where) {
+  Hash hash;
+  hash.add(kind);
+  std::string shapes;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    hash.add(static_cast<std::uint64_t>(tensors[i].dtype()));
+    for (const std::int64_t extent : tensors[i].shape()) hash.add(static_cast<std::uint64_t>(extent));
+    hash.add(UINT64_MAX);
+    if (i < 4)
+      shapes +=
+          fmt::format("{}{} {}", i == 0 ? "" : ", ", asyncgrad::name(tensors[i].dtype()), tensors[i].shape().str());
+  }
+  if (tensors.size() > 4) shapes += fmt::format(" and {} more", tensors.size() - 4);
+  return std::make_shared<const Call>(Call{
+      .communicator = communicator,
+      .text = fmt::format("{} of {}, queued at {}", name, shapes.empty() ? "nothing" : shapes, origin_at(where).str()),
+      .hash = hash.value()});
+}
+
+}  // namespace
+
+std::vector<Piece> cut(std::span<const Tensor> tensors, std::int64_t max_bytes) {
+  std::vector<Piece> pieces;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const DType dtype = tensors[i].dtype();
+    const std::int64_t size = tensors[i].shape().numel() * element_bytes(dtype);
+    for (std::int64_t begin = 0; begin < size;) {
+      if (pieces.empty() || pieces.back().dtype != dtype || pieces.back().size_bytes >= max_bytes) {
+        pieces.push_back({.dtype = dtype});
+      }
+      Piece& piece = pieces.back();
+      const std::int64_t bytes = std::min(size - begin, max_bytes - piece.size_bytes);
+      piece.segments.push_back({.tensor = i, .begin_bytes = begin, .size_bytes = bytes});
+      piece.size_bytes += bytes;
+      begin += bytes;
+    }
+  }
+  return pieces;
+}
+
+void queue_move(Move move, const char* name, const std::vector<Tensor>& tensors,
+                const std::shared_ptr<Communicator>& communicator, const Location& where) {
+  const std::shared_ptr<const Call> call =
+      call_of(name, tensors, static_cast<std::uint64_t>(move) + 1, communicator, where);
+  prepare_for_collectives(communicator->token().device(), Communicator::ranks_in_process);
+  std::vector<Piece> pieces = cut(tensors, max_piece_bytes);
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    std::vector<OperandRef> operands{writes(communicator->token())};
+    for (const Segment& segment : pieces[i].segments) {
+      operands.push_back(updates(tensors[segment.tensor]));
+    }
+    const std::size_t others = i + 1 == pieces.size() ? pieces[i].segments.front().tensor : 0;
+    for (std::size_t other = 0; other < others; ++other) operands.push_back(updates(tensors[other]));
+    submit_part(std::make_shared<PieceMove>(call, move, std::move(pieces[i])), name, operands, where);
+  }
+}
+
+Tensor queue_union(const char* name, std::vector<std::uint8_t> has, const std::shared_ptr<Communicator>& communicator,
+                   const Location& where) {
+  const Device device = communicator->token().device();
+  Tensor result = make_tensor({static_cast<std::int64_t>(has.size())}, uint8, device);
+  const std::shared_ptr<const Call> call = call_of(name, {result}, 0, communicator, where);
+  prepare_for_collectives(device, Communicator::ranks_in_process);
+  const OperandRef operands[] = {writes(communicator->token()), writes(result)};
+  submit_part(std::make_shared<Union>(call, std::move(has)), name, operands, where);
+  return result;
+}
+
+}  // namespace asyncgrad::dist

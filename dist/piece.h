@@ -1,0 +1,46 @@
+// Values in pieces, and the operations that move them. Internal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "asyncgrad/core/location.h"
+#include "asyncgrad/core/tensor.h"
+#include "asyncgrad/dist/communicator.h"
+
+namespace asyncgrad::dist {
+
+inline constexpr std::int64_t max_piece_bytes = std::int64_t{4} << 20;
+
+// A part of a tensor's bytes.
+struct Segment {
+  std::size_t tensor = 0;  // in the list that was cut
+  std::int64_t begin_bytes = 0, size_bytes = 0;
+};
+// What one operation moves: elements of one type.
+struct Piece {
+  DType dtype{};
+  std::int64_t size_bytes = 0;
+  std::vector<Segment> segments{};
+};
+// Cuts the tensors into pieces of at most `max_bytes`, in their order. Empty tensors are in none.
+std::vector<Piece> cut(std::span<const Tensor> tensors, std::int64_t max_bytes);
+
+enum class Move : std::uint8_t { broadcast, sum, average };
+
+// Queues the operations that move the tensors' values in place, one for each piece, the last of which also depends on
+// all others: if one fails, all of the tensors' values are lost. No two tensors share their storage. `name`, a literal,
+// is that of the call.
+void queue_move(Move move, const char* name, const std::vector<Tensor>& tensors,
+                const std::shared_ptr<Communicator>& communicator, const Location& where);
+
+// Queues the question which of as many things some rank has. `has`: 1 for each that this one has, else 0. The result is 1
+// for each that a rank has.
+Tensor queue_union(const char* name, std::vector<std::uint8_t> has, const std::shared_ptr<Communicator>& communicator,
+                   const Location& where);
+
+}  // namespace asyncgrad::dist
