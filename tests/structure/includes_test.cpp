@@ -143,9 +143,9 @@ const std::vector<Arrow> arrows = {
     {"experiment.h", {"experiment/"}, {}},
 };
 const std::vector<std::string_view> never_public = {
-    "core/memory/",          "core/engine/",       "core/backend/",  "core/origin/",  "core/sync/",
-    "core/profile/",         "core/tensor_impl.h", "autograd/tape/", "autograd/own/", "autograd/forms/",
-    "autograd/elementwise/", "core/file/",         "nn/safetensors/"};
+    "core/memory/",          "core/engine/",       "core/backend/",   "core/origin/",        "core/sync/",
+    "core/profile/",         "core/tensor_impl.h", "autograd/tape/",  "autograd/own/",       "autograd/forms/",
+    "autograd/elementwise/", "core/file/",         "nn/safetensors/", "dist/communicator.h", "dist/transport.h"};
 
 bool begins_with_any(std::string_view path, const std::vector<std::string_view>& beginnings) {
   return std::any_of(beginnings.begin(), beginnings.end(), [&](auto beginning) { return path.starts_with(beginning); });

@@ -1,0 +1,187 @@
+// A program that mpi_test.cpp runs as several ranks. Its first argument says what it does; each rank prints lines that
+// begin with its number.
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "asyncgrad/asyncgrad.h"
+
+namespace ag = asyncgrad;
+
+namespace {
+
+constexpr double timeout_s = 2;
+
+template <class... Parts>
+void say(const ag::dist::World& world, fmt::format_string<Parts...> format, Parts&&... parts) {
+  // One write for a line, so that the lines of ranks do not mix.
+  const std::string line = fmt::format("{}: {}\n", world.rank(), fmt::format(format, std::forward<Parts>(parts)...));
+  if (write(STDOUT_FILENO, line.data(), line.size()) < 0) std::abort();
+}
+
+template <class Call>
+std::string message_of(Call&& call) {
+  try {
+    call();
+  } catch (const ag::Error& error) {
+    std::string message = error.what();
+    for (char& c : message) c = c == '\n' ? ' ' : c;
+    return message;
+  }
+  return "nothing was thrown";
+}
+
+std::uint64_t hash_of(const std::vector<ag::Tensor>& tensors) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const ag::Tensor& tensor : tensors) {
+    for (const float value : tensor.to_vector<float>()) {
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, &value, sizeof(bits));
+      hash = (hash ^ bits) * 0x100000001b3;
+    }
+  }
+  return hash;
+}
+
+// A training with several pieces, of which all ranks print the hash of the parameters.
+void train(const ag::dist::World& world) {
+  ag::manual_seed(static_cast<std::uint64_t>(world.rank()));
+  const ag::nn::Sequential net{ag::nn::Dense(64, 1024, ag::relu), ag::nn::Dense(1024, 1100, ag::tanh),
+                               ag::nn::BatchNorm(1100), ag::nn::Dense(1100, 1)};
+  ag::optim::Adam adam(ag::nn::parameters(net), {.lr = 1e-3});
+  ag::dist::broadcast(net, world);
+  ag::manual_seed(7);
+  ag::reset_peaks();
+  for (int step = 0; step < 6; ++step) {
+    const ag::Tensor x = ag::randn({32, 64}), y = ag::sum(x, 1, true);
+    const std::int64_t rows = 32 / world.size(), first = rows * world.rank();
+    const auto own = [&](const ag::Tensor& all) { return all(ag::range(first, first + rows)); };
+    const ag::Tensor loss = ag::mean(ag::nn::l2_loss(net(own(x)), own(y)));
+    loss.backward();
+    ag::dist::average_gradients(adam, world);
+    adam.step();
+    adam.zero_grad();
+  }
+  ag::wait_all();
+  const ag::MemoryFigures memory = ag::memory_figures();
+  const std::int64_t bound = std::max(memory.budget_bytes, memory.serial_peak_bytes) + memory.peak_under_way_bytes;
+  say(world, "hash {:x}, live memory is {}", hash_of(ag::nn::parameters(net)),
+      memory.peak_live_bytes <= bound ? "bounded" : fmt::format("{} of {}", memory.peak_live_bytes, bound));
+}
+
+// An operation of one rank fails. The others fail with its cause, nobody updates, and the training can go on.
+void fail(const ag::dist::World& world) {
+  const ag::Tensor weight = ag::parameter(ag::ones({4}));
+  ag::optim::SGD sgd({weight}, {.lr = 1});
+  for (int step = 0; step < 2; ++step) {
+    const ag::Tensor x =
+        ag::custom("reading", {.shape = {4}}, {}, [&, step, rank = world.rank()](const ag::CustomCall& call) {
+          if (step == 0 && rank == world.size() - 1) throw std::runtime_error("the disk is full");
+          for (float& value : call.output<float>()) value = 0.5F;
+        });
+    ag::sum(weight * x).backward();
+    ag::dist::average_gradients(sgd, world);
+    sgd.step();
+    say(world, "{}", message_of([&] { weight.wait(); }));
+    if (step == 0) ag::recover();
+    sgd.zero_grad();
+  }
+  say(world, "weight {}", weight.to_vector<float>()[0]);
+}
+
+// Another shape, another number of calls, another order.
+void differ(const ag::dist::World& world) {
+  const ag::Tensor x = ag::ones({world.rank() == 0 ? 3 : 4}), y = ag::ones({2});
+  const ag::Tensor shape = ag::dist::sum(x, world);
+  say(world, "{}", message_of([&] { shape.wait(); }));
+  if (world.rank() == 0) ag::dist::broadcast_tensors({y}, world);
+  const ag::Tensor order = ag::dist::sum(y, world);
+  say(world, "{}", message_of([&] { order.wait(); }));
+}
+
+void end_early(const ag::dist::World& world) {
+  if (world.rank() == 0) return;
+  const ag::Tensor total = ag::dist::sum(ag::ones({2}), world);
+  say(world, "{}", message_of([&] { total.wait(); }));
+}
+
+// One rank stops, or ends at a signal.
+void get_signal(const ag::dist::World& world, int signal) {
+  ag::dist::sum(ag::ones({2}), world).wait();
+  if (world.rank() == world.size() - 1) raise(signal);
+  const ag::Tensor total = ag::dist::sum(ag::ones({2}), world);
+  say(world, "{}", message_of([&] { total.wait(); }));
+  say(world, "{}", message_of([&] { ag::dist::sum(ag::ones({2}), world); }));
+}
+
+void leave_unfinished(const ag::dist::World& world) {
+  if (world.rank() == 0) ag::dist::sum(ag::ones({2}), world);
+  if (world.rank() == 0) return;
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  for (int i = 0; i < 3; ++i) ag::dist::sum(ag::ones({2}), world);  // the process ends without waiting for them
+}
+
+void fork_child(const ag::dist::World& world) {
+  ag::dist::sum(ag::ones({2}), world).wait();
+  const pid_t child = fork();
+  if (child == 0) {
+    say(world, "{}", message_of([&] { ag::dist::sum(ag::ones({2}), world); }));
+    say(world, "{}", message_of([] { ag::dist::world(); }));
+    std::exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  say(world, "status {}, sum {}", status, ag::dist::sum(ag::ones({1}), world).item());
+}
+
+void delay(const ag::dist::World& world) {
+  for (int i = 0; i < 10; ++i) {
+    if (i % world.size() == world.rank()) std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    const ag::Tensor total = ag::dist::sum(ag::ones({3}), world);
+    if (total.to_vector<float>()[0] != static_cast<float>(world.size())) std::abort();
+  }
+  say(world, "done");
+}
+
+const std::map<std::string, std::function<void(const ag::dist::World&)>> scenarios = {
+    {"train", train},
+    {"fail", fail},
+    {"differ", differ},
+    {"end_early", end_early},
+    {"stop", [](const ag::dist::World& world) { get_signal(world, SIGSTOP); }},
+    {"kill", [](const ag::dist::World& world) { get_signal(world, SIGKILL); }},
+    {"leave_unfinished", leave_unfinished},
+    {"fork_child", fork_child},
+    {"delay", delay},
+};
+
+}  // namespace
+
+// SCENARIO [BUDGET]
+int main(int argc, char** argv) {
+  ag::EngineOptions options;
+  options.workers = 2;
+  if (argc > 2) options.memory_budget = ag::MemoryBudget::bytes(std::atoll(argv[2]));
+  ag::set_engine_options(options);
+  try {
+    scenarios.at(argv[1])(ag::dist::world({.timeout_s = timeout_s}));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
