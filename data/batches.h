@@ -16,6 +16,7 @@
 #include "asyncgrad/data/items.h"
 #include "asyncgrad/data/order.h"
 #include "asyncgrad/data/random.h"
+#include "asyncgrad/data/share.h"
 #include "asyncgrad/nn/members.h"
 
 namespace asyncgrad::data {
@@ -31,6 +32,10 @@ struct BatchOptions {
   // Chooses the items of each epoch, such as weighted(); `shuffled` has then no effect. An item that comes several times
   // in an epoch has the same random numbers each time.
   Sampler sampler{};
+  // Which rows of each batch this process takes, for a training on several: ag::dist::World::share(). `batch_size` is that of
+  // all of them together, and divided by share.count. A batch at an epoch's end whose rows cannot be shared evenly is left
+  // out, see left_out().
+  Share share{};
 };
 
 // A data set: it has size(), and an item for each index below that, by a const function that sources call (see
@@ -101,6 +106,15 @@ requires(Indexed<Data> || Randomised<Data>) class Batches {
     if (options.batch_size < 1) {
       throw_error("Batches", "batch_size must be at least 1, got " + std::to_string(options.batch_size));
     }
+    const Share share = options.share;
+    if (share.count < 1 || share.index < 0 || share.index >= share.count) {
+      throw_error("Batches", "share must be one of count parts, numbered from 0, got index " +
+                                 std::to_string(share.index) + " of " + std::to_string(share.count));
+    }
+    if (options.batch_size % share.count != 0) {
+      throw_error("Batches", "batch_size " + std::to_string(options.batch_size) + " cannot be shared evenly by " +
+                                 std::to_string(share.count) + "; it is that of all processes together");
+    }
     if (options.ahead < 0) throw_error("Batches", "ahead must be at least 0, got " + std::to_string(options.ahead));
   }
 
@@ -127,8 +141,14 @@ requires(Indexed<Data> || Randomised<Data>) class Batches {
   // The number of batches of the epoch. Before its first batch was asked for, it is computed from the items that are
   // there now.
   std::int64_t size() const {
-    const std::int64_t count = epoch_queued_ == epoch_ ? items_ : items_of_epoch();
-    return count / options_.batch_size + (!options_.drop_last && count % options_.batch_size != 0 ? 1 : 0);
+    const std::int64_t rest = items_now() % options_.batch_size;
+    const bool has_smaller = !options_.drop_last && rest != 0 && rest % options_.share.count == 0;
+    return items_now() / options_.batch_size + (has_smaller ? 1 : 0);
+  }
+  // How many items of the epoch are in none of its batches, in no process: because of drop_last, or of `share`.
+  std::int64_t left_out() const {
+    const std::int64_t left = items_now() - size() * options_.batch_size;
+    return left > 0 ? left : 0;
   }
   std::int64_t epoch() const { return epoch_; }  // from 0 on
   std::int64_t batch() const { return batch_; }  // which of the epoch comes next
@@ -153,6 +173,7 @@ requires(Indexed<Data> || Randomised<Data>) class Batches {
     }
     return count;
   }
+  std::int64_t items_now() const { return epoch_queued_ == epoch_ ? items_ : items_of_epoch(); }
   std::int64_t items_of_epoch() const {
     const std::int64_t count = items();
     return options_.sampler ? static_cast<std::int64_t>(sampled(count).size()) : count;
@@ -192,8 +213,9 @@ requires(Indexed<Data> || Randomised<Data>) class Batches {
   }
 
   std::vector<Tensor> read(std::int64_t batch, Location where) const {
-    const std::int64_t first = batch * options_.batch_size;
-    const std::int64_t left = items_ - first, count = options_.batch_size < left ? options_.batch_size : left;
+    const std::int64_t begin = batch * options_.batch_size, left = items_ - begin;
+    const std::int64_t count = (options_.batch_size < left ? options_.batch_size : left) / options_.share.count;
+    const std::int64_t first = begin + options_.share.index * count;
     std::vector<CustomOutput> outputs;
     for (const CustomOutput& part : item_) {
       Shape shape{count};

@@ -75,6 +75,39 @@ TEST_F(BatchesTest, MayLeaveOutTheRest) {
   EXPECT_EQ(labels_of_epoch(batches), (Labels{0, 1, 2, 3}));
 }
 
+// Each process has its rows of each batch, and together they have the batch.
+TEST_F(BatchesTest, AreSharedByProcesses) {
+  std::map<int, std::vector<Labels>> rows;
+  for (int index = 0; index < 2; ++index) {
+    data::Batches batches(Numbered{14}, {.batch_size = 4, .seed = 3, .share = {index, 2}});
+    EXPECT_EQ(batches.size(), 4);
+    EXPECT_EQ(batches.left_out(), 0);
+    while (const auto batch = batches.next()) rows[index].push_back((*batch)[1].to_vector<std::int64_t>());
+  }
+  data::Batches whole(Numbered{14}, {.batch_size = 4, .seed = 3});
+  for (std::size_t i = 0; i < 4; ++i) {
+    Labels together = rows[0][i];
+    EXPECT_EQ(rows[1][i].size(), together.size()) << "batch " << i;
+    together.insert(together.end(), rows[1][i].begin(), rows[1][i].end());
+    EXPECT_EQ(together, (*whole.next())[1].to_vector<std::int64_t>()) << "batch " << i;
+  }
+}
+
+TEST_F(BatchesTest, LeaveOutWhatCannotBeShared) {
+  data::Batches batches(Numbered{11}, {.batch_size = 4, .shuffled = false, .share = {1, 2}});
+  EXPECT_EQ(batches.size(), 2);
+  EXPECT_EQ(batches.left_out(), 3);
+  EXPECT_EQ(labels_of_epoch(batches), (Labels{2, 3, 6, 7}));
+  EXPECT_THAT(message_of([] {
+                data::Batches(Numbered{5}, {.batch_size = 3, .share = {0, 2}});
+              }),
+              HasSubstr("[Batches] batch_size 3 cannot be shared evenly by 2; it is that of all processes together"));
+  EXPECT_THAT(message_of([] {
+                data::Batches(Numbered{5}, {.batch_size = 4, .share = {2, 2}});
+              }),
+              HasSubstr("[Batches] share must be one of count parts, numbered from 0, got index 2 of 2"));
+}
+
 TEST_F(BatchesTest, HaveAnotherOrderInEveryEpochAndTheSameInEveryRun) {
   std::vector<Labels> epochs;
   for (const EngineOptions& options : {EngineOptions{}, EngineOptions{.workers = 1, .source_threads = 7}}) {
