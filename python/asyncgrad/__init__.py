@@ -39,7 +39,7 @@ from ._functions import (allclose, array_equal, divide, empty, eye, linspace, me
                          repeat, roll, subtract)
 from ._custom import custom, source, with_gradient
 from ._files import Checkpoint, load, save
-from . import _fork, _pickling, _protocols, array_api, data, experiment, nn, optim, profiler  # noqa: F401
+from . import _fork, _pickling, _protocols, array_api, data, dist, experiment, nn, optim, profiler  # noqa: F401
 
 newaxis = None
 _atexit.register(_core._end)

@@ -70,6 +70,9 @@ class Batches(_core._Batches):
     A sampler chooses the items of each epoch in place of `shuffled`: weighted(...), or a function of the number of items and
     the epoch, which returns their indices, and gives the same for the same arguments.
 
+    share chooses this process's rows of each batch in a training on several: asyncgrad.dist.world().share. batch_size is
+    that of all processes together.
+
     A loop goes through what is left of the epoch: all of it, unless a loop before was left early, or a Checkpoint was
     loaded, which keeps the place.
     """
@@ -82,6 +85,11 @@ class Batches(_core._Batches):
 
     def __len__(self):
         return self._size(len(self._data))
+
+    @property
+    def left_out(self) -> int:
+        """How many items of the epoch are in none of its batches, in no process: because of drop_last, or of share."""
+        return self._left_out(len(self._data))
 
     def __iter__(self) -> _Iterator[_Any]:
         while (batch := self._following()) is not None:

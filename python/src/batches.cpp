@@ -83,6 +83,15 @@ data::Sampler read_parameter(nb::handle given, const Asked& asked, const data::S
   };
 }
 
+data::Share read_parameter(nb::handle given, const Asked& asked, const data::Share*) {
+  if (nb::isinstance<nb::tuple>(given) && nb::len(given) == 2) {
+    const auto part = [&](std::size_t i) { return read_parameter(given[i], asked, static_cast<const int*>(nullptr)); };
+    return {.index = part(0), .count = part(1)};
+  }
+  asked.refuse("a pair of an index and a count, such as world.share", given);
+}
+nb::object shown(const data::Share& value) { return nb::make_tuple(value.index, value.count); }
+
 PythonBatches::PythonBatches(nb::handle item, nb::object fill, bool draws, std::int64_t length,
                              const data::BatchOptions& options, nb::object sampler)
     : fill_(std::move(fill)),
@@ -117,7 +126,8 @@ void bind_batches(nb::module_& m) {
                                                           {"seed", &O::seed},
                                                           {"drop_last", &O::drop_last},
                                                           {"ahead", &O::ahead},
-                                                          {"sampler", &O::sampler}}};
+                                                          {"sampler", &O::sampler},
+                                                          {"share", &O::share}}};
   nb::class_<data::Sampler>(m, "Sampler", "Chooses the items of each epoch of a data set.")
       .def(
           "__call__",
@@ -180,6 +190,11 @@ void bind_batches(nb::module_& m) {
            [](PythonBatches& self, std::int64_t length) {
              self.set_length(length);
              return self.size();
+           })
+      .def("_left_out",
+           [](PythonBatches& self, std::int64_t length) {
+             self.set_length(length);
+             return self.left_out();
            })
       .def_prop_ro("epoch", &PythonBatches::epoch, "The number of the epoch that the next batch is of, from 0 on.")
       .def_prop_ro("batch", &PythonBatches::batch, "Which batch of the epoch comes next, from 0 on.")

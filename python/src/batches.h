@@ -38,6 +38,7 @@ class PythonBatches {
   void set_length(std::int64_t length) { length_->store(length, std::memory_order_relaxed); }
   std::optional<std::vector<Tensor>> next(Location where) { return batches_->next(where); }
   std::int64_t size() const { return batches_->size(); }
+  std::int64_t left_out() const { return batches_->left_out(); }
   std::int64_t epoch() const { return batches_->epoch(); }
   std::int64_t batch() const { return batches_->batch(); }
   void members(nn::Members& m) { batches_->members(m); }

@@ -334,6 +334,7 @@ void bind_waits(nb::module_& m);
 void bind_scopes(nb::module_& m);
 void bind_initialisers(nb::module_& m);
 void bind_optimizers(nb::module_& m);
+void bind_dist(nb::module_& m);
 void bind_schedules(nb::module_& m);
 void bind_members(nb::module_& m);
 void bind_files(nb::module_& m);

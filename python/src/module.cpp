@@ -27,6 +27,7 @@ NB_MODULE(core_of_main_interpreter, m) {
   python::bind_scopes(m);
   python::bind_initialisers(m);
   python::bind_optimizers(m);
+  python::bind_dist(m);
   python::bind_schedules(m);
   python::bind_batches(m);
   python::bind_custom(m);

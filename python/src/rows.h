@@ -60,6 +60,7 @@ nb::object read_parameter(nb::handle given, const Asked& asked, const nb::object
 optim::Factor read_parameter(nb::handle given, const Asked& asked, const optim::Factor*);
 // It borrows a function of Python, which the caller keeps.
 data::Sampler read_parameter(nb::handle given, const Asked& asked, const data::Sampler*);
+data::Share read_parameter(nb::handle given, const Asked& asked, const data::Share*);
 double factor_at(nb::handle function, std::int64_t step);  // what a function of Python returns
 
 nb::object shown(double value);
@@ -79,6 +80,7 @@ nb::object shown(nn::RnnActivation value);
 nb::object shown(Interpolation value);
 nb::object shown(nn::Reduction value);
 nb::object shown(const nn::Initialiser& value);
+nb::object shown(const data::Share& value);
 template <class T>
 nb::object shown(const T&) {
   return nb::none();
