@@ -1,0 +1,73 @@
+// Trains an MLP on several processes, each of which has its rows of every batch: mpiexec -n 2 dist_mlp [--json FILE].
+// Alone it is the same training on one process.
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "asyncgrad/asyncgrad.h"
+namespace ag = asyncgrad;
+
+// Points on a curve.
+struct Curve {
+  std::int64_t size() const { return 2048; }
+  std::pair<std::vector<float>, float> operator[](std::int64_t i) const {
+    const float x = static_cast<float>(i) / 2048;
+    return {{x, x * x, 1 - x}, 2 * x * x - x};
+  }
+};
+
+// The FNV-1a hash of the parameters' bits.
+std::uint64_t hash_of(const std::vector<ag::Tensor>& parameters) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const ag::Tensor& parameter : parameters) {
+    for (const float value : parameter.to_vector<float>()) {
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, &value, sizeof(bits));
+      for (int i = 0; i < 4; ++i) hash = (hash ^ (bits >> (8 * i) & 0xff)) * 0x100000001b3;
+    }
+  }
+  return hash;
+}
+
+int main(int argc, char** argv) {
+  const ag::dist::World world = ag::dist::world();
+  const ag::nn::Sequential net{ag::nn::Dense(3, 256, ag::relu), ag::nn::Dense(256, 256, ag::relu),
+                               ag::nn::Dense(256, 1)};
+  ag::optim::Adam adam(ag::nn::parameters(net), {.lr = 1e-3});
+  ag::dist::broadcast(net, world);
+  ag::data::Batches batches(Curve(), {.batch_size = 256, .share = world.share()});
+
+  constexpr int epochs = 20;
+  ag::Tensor loss;
+  int steps = 0;
+  const auto start = std::chrono::steady_clock::now();
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    while (const auto batch = batches.next()) {
+      loss = ag::mean(ag::nn::l2_loss(net((*batch)[0]), (*batch)[1]));
+      loss.backward();
+      ag::dist::average_gradients(adam, world);  // queued, as all else
+      adam.step();
+      adam.zero_grad();
+      ++steps;
+    }
+  }
+  ag::wait_all();
+  const double step_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / steps;
+
+  const double mean_loss = ag::dist::sum(loss, world).item() / world.size();
+  const std::uint64_t hash = hash_of(ag::nn::parameters(net));
+  if (world.rank() == 0) {
+    std::printf("%d ranks, %.2f ms a step, loss %.2e, parameters_hash %016llx\n", world.size(), step_s * 1e3, mean_loss,
+                static_cast<unsigned long long>(hash));
+    if (argc == 3 && std::string(argv[1]) == "--json") {
+      std::ofstream(argv[2]) << "{\"ranks\": " << world.size() << ", \"step_s\": " << step_s
+                             << ", \"parameters_hash\": \"" << std::hex << hash << "\"}\n";
+    }
+  }
+  return mean_loss < 1e-3 ? 0 : 1;
+}
