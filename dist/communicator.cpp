@@ -72,7 +72,7 @@ void Rounds::all_gather(std::byte* values, const Slices& slices) {
 
 // The wait ends when the thread has connected or failed to: `connect` returns or throws.
 Communicator::Communicator(Connect connect, double timeout_s)
-    : process_(getpid()), token_(zeros({1}, {.dtype = int64}, Location())), timeout_s_(timeout_s) {
+    : process_(getpid()), token_(zeros({1}, {.dtype = int64, .device = Device()}, Location())), timeout_s_(timeout_s) {
   const detail::BlockedSignals blocked;  // signals are for the program's own threads
   thread_ = std::thread([this, connect = std::move(connect)] { serve(connect); });
   std::unique_lock lock(mutex_);
