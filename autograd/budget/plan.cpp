@@ -22,7 +22,7 @@ bool is_whole(const TensorImpl& impl) {
 
 // Whether the operation would compute the same again, and nothing else.
 bool can_be_repeated(const Submission& submission) {
-  if (submission.op == Op::source) return false;
+  if (submission.op == Op::source || submission.op == Op::collective) return false;
   if (submission.op == Op::custom &&
       !static_cast<const CustomAttributes*>(submission.attributes)->kernel->recomputable) {
     return false;
