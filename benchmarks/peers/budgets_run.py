@@ -1,7 +1,7 @@
 """Trains a deep network in little memory, and prints its figures as JSON: SYSTEM NETWORK NUMBER.
 
-asyncgrad keeps a memory budget of NUMBER of its serial peak (0: no budget); PyTorch computes the activations of NUMBER
-segments of blocks again (0: of none).
+asyncgrad keeps a memory budget of NUMBER of its serial peak (0: no budget); by_hand it computes NUMBER of its blocks again
+by nn.recompute; PyTorch computes the activations of NUMBER segments of blocks again (0: of none).
 """
 import importlib
 import json
@@ -16,9 +16,9 @@ SIZES = {"residual_mlp": {"batch": 8192, "blocks": 16, "features": 256},
 
 
 class Asyncgrad:
-    """The network in asyncgrad, within a budget."""
+    """The network in asyncgrad, within a budget, or with blocks that are computed again."""
 
-    def __init__(self, network, share):
+    def __init__(self, network, share=0.0, by_hand=0):
         import asyncgrad as ag
         self.ag, self.share = ag, share
         sizes = SIZES[network]
@@ -27,16 +27,22 @@ class Asyncgrad:
             blocks = [ag.nn.Residual(ag.nn.Sequential(ag.nn.Dense(features, 4 * features, "relu"),
                                                       ag.nn.Dense(4 * features, features)))
                       for _ in range(sizes["blocks"])]
-            self.net = ag.nn.Sequential(*blocks)
+            self.net = ag.nn.Sequential(*self.some_by_hand(blocks, by_hand))
             x = ag.randn(sizes["batch"], features)
             self.loss = lambda: self.net(x).square().mean()
         else:
             blocks = [ag.nn.TransformerBlock(features, sizes["heads"], causal=True) for _ in range(sizes["blocks"])]
-            self.net = ag.nn.Sequential(ag.nn.Embedding(sizes["characters"], features), *blocks,
+            self.net = ag.nn.Sequential(ag.nn.Embedding(sizes["characters"], features), *self.some_by_hand(blocks, by_hand),
                                         ag.nn.LayerNorm(features), ag.nn.Dense(features, sizes["characters"]))
             x = ag.randint(0, sizes["characters"], (sizes["batch"], sizes["length"]))
             self.loss = lambda: ag.nn.softmax_cross_entropy(self.net(x), x).mean()
         self.sgd = ag.optim.SGD(self.net.parameters(), lr=1e-3)
+
+    def some_by_hand(self, blocks, count):
+        return [self.ag.nn.Recompute(block) for block in blocks[:count]] + blocks[count:]
+
+    def figures(self):
+        return {"serial_peak_bytes": self.ag.memory()["serial_peak_bytes"]}
 
     def step(self):
         self.loss().backward()
@@ -103,13 +109,19 @@ class Pytorch:
     def prepare(self):
         pass
 
+    def figures(self):
+        return {}
+
     def wait(self):
         pass
 
 
 def main():
     system, network, number = sys.argv[1:]
-    training = {"asyncgrad": Asyncgrad, "pytorch": Pytorch}[system](network, float(number) if system == "asyncgrad" else int(number))
+    makers = {"asyncgrad": lambda: Asyncgrad(network, share=float(number)),
+              "by_hand": lambda: Asyncgrad(network, by_hand=int(number)),
+              "pytorch": lambda: Pytorch(network, int(number))}
+    training = makers[system]()
     training.prepare()
     growth = stopwatch.ResidentGrowth()
     training.step()
@@ -120,7 +132,7 @@ def main():
     training.wait()
     seconds = (time.perf_counter() - started) / STEPS
     version = importlib.import_module("torch" if system == "pytorch" else "asyncgrad").__version__
-    print(json.dumps({"version": version, "seconds": seconds, "growth_bytes": growth.peak_bytes()}))
+    print(json.dumps({"version": version, "seconds": seconds, "growth_bytes": growth.peak_bytes()} | training.figures()))
 
 
 if __name__ == "__main__":

@@ -53,6 +53,29 @@ double train_network() {
   return loss.item();
 }
 
+// Values that are dropped, and computed again for the gradients.
+double train_again() {
+  constexpr int layers = 5, steps = 2;
+  Generator generator(3);
+  std::vector<Tensor> weights;
+  for (int i = 0; i < layers; ++i) weights.push_back(parameter(randn({64, 64}, {.generator = &generator}) * 0.2));
+  double last = 0;
+  for (int step = 0; step < steps; ++step) {
+    Tensor h = randn({512, 64}, {.generator = &generator});
+    for (const Tensor& weight : weights) h = tanh(matmul(h, weight));
+    const Tensor loss = mean(square(h));
+    h = Tensor();
+    loss.backward();
+    const NoGrad no_grad;
+    for (Tensor& weight : weights) {
+      weight -= weight.grad() * 0.1;
+      weight.zero_grad();
+    }
+    last = loss.item();
+  }
+  return last;
+}
+
 // A failing operation, and updates that are skipped because of it.
 void fail() {
   Tensor y = full({5}, 7);
@@ -84,9 +107,13 @@ double product() {
 void make_ones() { ones({1}).wait(); }
 void use_two_workers() { set_engine_options({.workers = 2}); }
 void queue_everything() { set_engine_options({.workers = 2, .inline_tiny = false}); }
+void keep_small_budget() {
+  set_engine_options({.workers = 2, .memory_budget = MemoryBudget::bytes(512 << 10), .recompute_to_fit = true});
+}
 void use_two_parts() { set_engine_options({.workers = 2, .cpu_parts = 2}); }
 
 void train_network_once() { static_cast<void>(train_network()); }
+void train_again_once() { static_cast<void>(train_again()); }
 void train_once() { static_cast<void>(train(1, Waits::at_end)); }
 void train_and_wait() { static_cast<void>(train(1, Waits::every_step)); }
 void train_on_two_parts() { static_cast<void>(train(2, Waits::at_end)); }
@@ -115,6 +142,8 @@ constexpr Scenario all[] = {
     {"limits", address_space, true, queue_everything, train_and_multiply, share_widely, trained},
     {"network", objects, false, queue_everything, train_network_once, train_network_once, train_network},
     {"network_blocks", memory, false, queue_everything, train_network_once, train_network_once, train_network},
+    {"again", objects, false, keep_small_budget, train_again_once, train_again_once, train_again},
+    {"again_blocks", memory, false, keep_small_budget, train_again_once, train_again_once, train_again},
     {"cold_network", objects, false, use_two_workers, nullptr, train_network_once, train_network},
     {"cold", objects, false, use_two_workers, nullptr, train_once, trained},
     {"cold_blocks", memory, false, use_two_workers, nullptr, train_once, trained},
