@@ -26,6 +26,7 @@ wheels=scripts/onednn.txt
 private=.deps/onednn
 cuda_wheels=scripts/cuda_headers.txt
 cuda=.deps/cuda
+without_cuda=.deps/without-cuda-headers # the list of wheels that could not be fetched
 unpacked=.deps/packages # libraries that --pack has brought from another machine; CMakeLists.txt looks there, too
 use_system=.deps/use-system-onednn # exists: Debian's oneDNN was chosen because PyPI could not be reached
 log=$(mktemp)
@@ -113,7 +114,7 @@ install_packages() {
   local needed wanted
   needed=$(missing_of "${required[@]}" "$@")
   wanted=$(missing_of "${optional[@]}")
-  { have_onednn && have_cuda_headers; } || python_with_pip >/dev/null || needed+=" python3-pip"
+  have_onednn || python_with_pip >/dev/null || needed+=" python3-pip"
   # shellcheck disable=SC2086  # package names, split on purpose
   if [[ -n $needed ]]; then
     install_debian $needed $wanted || exit 1
@@ -138,6 +139,7 @@ fetch_wheels() { # the list, what is in them, where that will be
   [[ $(uname -sm) == "Linux x86_64" ]] || { say "PyPI has no $2 for $(uname -sm)."; return 1; }
   python=$(python_with_pip) || return 1
   say "Installing $2 into $3"
+  [[ -z ${work:-} ]] || rm -rf "$work"  # of wheels that could not be installed
   work=$(mktemp -d .deps/unpack.XXXXXX) || return 1
   "$python" -m pip download --quiet --disable-pip-version-check --retries 2 --timeout 30 --no-deps \
     --only-binary=:all: --require-hashes --requirement "$1" --dest "$work" >"$log" 2>&1 ||
@@ -165,14 +167,22 @@ install_wheels() {
   put_in_place onednn "$wheels" "$private"
 }
 
-# Without these headers everything else is there.
+# Without these headers everything else is there. They come with Nvidia's licence beside them.
 install_cuda_headers() {
-  have_cuda_headers && return
+  [[ $(uname -sm) == "Linux x86_64" ]] || return 0
+  have_cuda_headers || cmp -s "$cuda_wheels" "$without_cuda" && return
   mkdir -p .deps
   fetch_wheels "$cuda_wheels" "CUDA's headers" "$cuda" && mkdir "$work/cuda" &&
-    cp -r "$work"/all/nvidia/*/include "$work/cuda" && put_in_place cuda "$cuda_wheels" "$cuda" && return
-  say "CUDA's headers could not be fetched from PyPI (the reason is above). Going on without them: where there is no CUDA" \
-    "Toolkit either, the tests of the CUDA backend are left out."
+    cp -r "$work"/all/nvidia/*/include "$work/cuda" && copy_licences "$work/cuda" &&
+    put_in_place cuda "$cuda_wheels" "$cuda" && return
+  cp "$cuda_wheels" "$without_cuda"
+  say "CUDA's headers could not be fetched from PyPI. Going on without them: where there is no CUDA Toolkit either, the" \
+    "tests of the CUDA backend are left out. Delete $without_cuda to try again."
+}
+
+# The licences of the wheels that were unpacked last.
+copy_licences() { # the folder
+  find "$work/all" -path '*.dist-info/*' -iname '*licen*' -type f -exec cp --backup=numbered -t "$1" {} +
 }
 
 install_onednn() {

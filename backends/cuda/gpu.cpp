@@ -64,10 +64,15 @@ Gpu::Gpu(Api& api, int index) : api_(api), index_(index) {
   int capability = 0;
   require(api.get_capability(&capability, index));
   if (capability < lowest_capability) {
-    throw_error("device",
-                fmt::format("{} has compute capability {}, and this build has kernels for {} and later ones; "
-                            "configure it with -DCMAKE_CUDA_ARCHITECTURES={} and a CUDA Toolkit that has them",
-                            name, version(capability), version(lowest_capability), capability));
+    constexpr int oldest = 70;  // for which kernels can be compiled
+    throw_error(
+        "device",
+        fmt::format("{} has compute capability {}, and this build has kernels for {} and later ones; {}", name,
+                    version(capability), version(lowest_capability),
+                    capability < oldest ? fmt::format("GPUs before {} cannot run them", version(oldest))
+                                        : fmt::format("configure it with -DCMAKE_CUDA_ARCHITECTURES={} and a CUDA "
+                                                      "Toolkit that has them",
+                                                      capability)));
   }
 }
 

@@ -133,6 +133,15 @@ class Setup(Scripts):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("CUDA's headers could not be fetched", done.stderr)
         self.assertFalse((self.tree / ".deps" / "cuda").exists())
+        again = self.run_setup()
+        self.assertEqual((again.returncode, again.stderr), (0, ""))  # it is tried once
+
+    def test_without_pip_cudas_headers_are_left_out(self):
+        self.have_onednn()
+        (self.programs / "python3").unlink()
+        self.make_program(self.programs / "python3", "exit 1")
+        done = self.run_script("setup.sh", PIP_NO_INDEX="1")
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_cudas_headers_with_another_hash_are_an_error(self):
         self.have_onednn()

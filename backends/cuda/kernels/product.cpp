@@ -89,11 +89,12 @@ class Planner {
   std::map<Product, Plan> plans_;
 };
 
-// With the bias if cuBLASLt can add it, else without.
+// With the bias if cuBLASLt can add it, else without. Other errors are errors.
 Plan Planner::make(Product p, const char* operation, const KernelCall& call) const {
   Plan plan = described(p, operation, call);
   cublasStatus_t status = find_algorithm(p, plan, operation, call);
-  if (status != CUBLAS_STATUS_SUCCESS && p.has_bias) {
+  const bool is_refused = status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE;
+  if (is_refused && p.has_bias) {
     p.has_bias = false;
     plan = described(p, operation, call);
     status = find_algorithm(p, plan, operation, call);

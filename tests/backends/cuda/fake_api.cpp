@@ -69,6 +69,8 @@ void FakeApi::launch(cudaStream_t stream, std::function<void()> kernel) {
   const std::lock_guard lock(mutex_);
   const cudaError_t status = status_of("launch");
   EXPECT_GE(device_of_thread, 0);
+  // What was refused stays until take_last_error(), and nothing is launched behind it.
+  if (last_error_ != cudaSuccess) return;
   last_error_ = status != cudaSuccess ? status : push(stream, [this, run = std::move(kernel)] {
     is_held_.wait(true);
     run();
@@ -356,8 +358,9 @@ cudaError_t FakeApi::set_access(CUdeviceptr begin, std::size_t size, std::span<c
   if (const cudaError_t status = status_of("set_access"); status != cudaSuccess) return status;
   EXPECT_TRUE(is_reachable(reinterpret_cast<void*>(begin), size));
   EXPECT_EQ(devices.size(), options_.reach_each_other ? static_cast<std::size_t>(options_.gpus) : 1U);
-  return mprotect(reinterpret_cast<void*>(begin), size, PROT_READ | PROT_WRITE) == 0 ? cudaSuccess
-                                                                                     : cudaErrorInvalidValue;
+  if (mprotect(reinterpret_cast<void*>(begin), size, PROT_READ | PROT_WRITE) != 0) return cudaErrorInvalidValue;
+  std::memset(reinterpret_cast<void*>(begin), 0xff, size);  // a device's memory holds anything
+  return cudaSuccess;
 }
 
 std::string FakeApi::str(cudaError_t status) { return "status " + std::to_string(status); }

@@ -103,11 +103,15 @@ TEST(CudaDevices, AreThoseThatTheMachineHas) {
   EXPECT_EQ(message_of([&] { Gpu(api, 2); }), "[device] there is no cuda:2 here: the number of GPUs is 2");
   api.fail("get_device_count", 0, cudaErrorNoDevice);
   EXPECT_EQ(message_of([&] { Gpu(api, 0); }), "[device] there is no cuda:0 here: status 100");
-  FakeApi old({.capability = 61});
+  FakeApi volta({.capability = 70}), pascal({.capability = 61});
   EXPECT_EQ(
-      message_of([&] { Gpu(old, 0); }),
-      "[device] cuda:0 has compute capability 6.1, and this build has kernels for 7.5 and later ones; configure it "
-      "with -DCMAKE_CUDA_ARCHITECTURES=61 and a CUDA Toolkit that has them");
+      message_of([&] { Gpu(volta, 0); }),
+      "[device] cuda:0 has compute capability 7.0, and this build has kernels for 7.5 and later ones; configure it "
+      "with -DCMAKE_CUDA_ARCHITECTURES=70 and a CUDA Toolkit that has them");
+  EXPECT_EQ(
+      message_of([&] { Gpu(pascal, 0); }),
+      "[device] cuda:0 has compute capability 6.1, and this build has kernels for 7.5 and later ones; GPUs before "
+      "7.0 cannot run them");
   api.fail("get_capability", 0, cudaErrorNotSupported);
   EXPECT_EQ(message_of([&] { Gpu(api, 0); }), "[device] cuda:0 does not come into use: status 801");
   Gpu gpu(api, 1);

@@ -33,6 +33,11 @@ def make_copy():
             target.symlink_to(os.readlink(source))
         elif not target.exists() or target.read_bytes() != source.read_bytes():
             shutil.copy(source, target)
+    kept = {os.fsdecode(name) for name in names}
+    for path in COPY.rglob("*") if COPY.exists() else ():
+        relative = path.relative_to(COPY)
+        if relative.parts[0] not in ("build", ".deps") and not path.is_dir() and str(relative) not in kept:
+            path.unlink()  # a file of an earlier tree
     (COPY / ".deps").unlink(missing_ok=True)
     (COPY / ".deps").symlink_to(ROOT / ".deps")
 
