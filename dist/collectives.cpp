@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <unordered_set>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "asyncgrad/autograd/copy.h"
@@ -35,7 +36,8 @@ bool is_own(const Tensor& gradient) {
   const detail::TensorImpl& impl = *gradient.impl();
   const detail::Storage& storage = *impl.storage;
   const std::int64_t bytes = impl.shape.numel() * static_cast<std::int64_t>(size_bytes(impl.dtype));
-  return impl.references == 2 && storage.handles == 1 && bytes == storage.value_bytes && !storage.is_foreign;
+  return impl.references == 2 && impl.node == nullptr && storage.handles == 1 && bytes == storage.value_bytes &&
+         !storage.is_foreign;
 }
 
 // The parameter's gradient as a tensor that belongs to nobody else: zeros if it has none.
@@ -72,11 +74,11 @@ void broadcast_tensors(const std::vector<Tensor>& tensors, const World& world, L
   const CallSite site(where);
   world.communicator()->check("broadcast");
   std::vector<Tensor> different;
-  std::unordered_set<const detail::Storage*> seen;
+  std::set<std::tuple<const detail::Storage*, std::int64_t, std::int64_t>> seen;  // views may share a storage
   for (const Tensor& tensor : tensors) {
     const detail::TensorImpl& impl = detail::checked_impl(tensor, "broadcast");
     check_device("broadcast", impl, world);
-    if (seen.insert(impl.storage).second) different.push_back(tensor);
+    if (seen.emplace(impl.storage, impl.offset_bytes, impl.shape.numel()).second) different.push_back(tensor);
   }
   queue_move(Move::broadcast, "broadcast", different, world.communicator(), where);
 }
@@ -92,12 +94,18 @@ void average_gradients(optim::Optimizer& optimizer, const World& world, Location
     parameters.insert(parameters.end(), more.begin(), more.end());
   }
   for (const Tensor& parameter : parameters) check_device("average_gradients", *parameter.impl(), world);
-  const std::vector<std::uint8_t> reached = reached_parameters(parameters, world, where);
-  std::vector<Tensor> gradients;
-  for (std::size_t i = parameters.size(); i-- > 0;) {
-    if (reached[i] != 0) gradients.push_back(own_gradient(parameters[i], where));
+  // What one rank alone does not queue would leave the ranks in different calls for ever.
+  try {
+    const std::vector<std::uint8_t> reached = reached_parameters(parameters, world, where);
+    std::vector<Tensor> gradients;
+    for (std::size_t i = parameters.size(); i-- > 0;) {
+      if (reached[i] != 0) gradients.push_back(own_gradient(parameters[i], where));
+    }
+    queue_move(Move::average, "average_gradients", gradients, world.communicator(), where);
+  } catch (const std::exception& error) {
+    world.communicator()->leave(error.what());
+    throw;
   }
-  queue_move(Move::average, "average_gradients", gradients, world.communicator(), where);
 }
 
 Tensor sum(const Arg& tensor, const World& world) {

@@ -11,9 +11,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/sync/signals.h"
+#include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad::dist {
 
@@ -32,7 +32,15 @@ std::span<const std::byte> bytes_of(const T& value) {
 }
 
 std::string names_of(const std::vector<int>& ranks) {
+  if (ranks.empty()) return "the other ranks";
   return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
+}
+
+// The beginning of a text in UTF-8, of at most so many bytes, which ends with a whole character.
+std::string_view cut(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  return text.substr(0, most);
 }
 
 // Naps between looks at a call under way: short ones at first, so that a short call is over soon, and then longer ones,
@@ -72,7 +80,7 @@ void Rounds::all_gather(std::byte* values, const Slices& slices) {
 
 // The wait ends when the thread has connected or failed to: `connect` returns or throws.
 Communicator::Communicator(Connect connect, double timeout_s)
-    : process_(getpid()), token_(zeros({1}, {.dtype = int64, .device = Device()}, Location())), timeout_s_(timeout_s) {
+    : process_(getpid()), token_(detail::make_tensor({1}, int64, Device())), timeout_s_(timeout_s) {
   const detail::BlockedSignals blocked;  // signals are for the program's own threads
   thread_ = std::thread([this, connect = std::move(connect)] { serve(connect); });
   std::unique_lock lock(mutex_);
@@ -87,14 +95,20 @@ Communicator::~Communicator() { end(); }
 
 void Communicator::check(std::string_view operation) const {
   if (getpid() != process_) {
-    throw_error(
-        operation,
-        "the child of a fork has no part in the world of its parent; start processes by mpiexec, or use spawn in "
-        "place of fork");
+    throw_error(operation, "the child of a fork has no part in the world of its parent; start processes by mpiexec");
   }
   const std::lock_guard lock(mutex_);
   if (!broken_.empty()) throw_error(operation, broken_);
   if (is_ending_) throw_error(operation, "the world has ended");
+}
+
+void Communicator::leave(const char* why) {
+  const std::lock_guard lock(mutex_);
+  if (broken_.empty())
+    broken_ = fmt::format(
+        "this rank has left a collective before its end, and cannot find its way back to "
+        "the others: {}",
+        why);
 }
 
 // The thread that waits here also watches the other one. Its wait ends, because the thread performs the task, in which
@@ -179,7 +193,10 @@ void Communicator::serve(const Connect& connect) {
 }
 
 void Communicator::perform(const Task& task) {
-  if (!broken_.empty()) throw Error(broken_);  // this thread alone writes it
+  {
+    const std::lock_guard lock(mutex_);
+    if (!broken_.empty()) throw Error(broken_);
+  }
   Rounds rounds(*this);
   const Head head{.number = number_++,
                   .hash = task.hash,
@@ -202,7 +219,7 @@ void Communicator::perform(const Task& task) {
 
   std::array<char, text_bytes> text{};
   const std::string_view own = task.failure.empty() ? task.text : task.failure;
-  std::ranges::copy(own.substr(0, text_bytes - 1), text.begin());
+  std::ranges::copy(cut(own, text_bytes - 1), text.begin());
   rounds.exchange(std::as_bytes(std::span(text)), std::as_writable_bytes(std::span(texts_)));
   const auto text_of = [&](std::size_t rank) { return std::string_view(&texts_[rank * text_bytes]); };
   if (failed != heads.end()) {
@@ -221,7 +238,7 @@ void Communicator::move(const Task& task, Rounds& rounds) {
   try {
     task.move(rounds, std::ranges::any_of(heads_, [](const Head& one) { return one.flag != 0; }));
   } catch (const std::exception& error) {
-    if (broken_.empty()) fail_for_good(fmt::format("a collective was left before its end: {}", error.what()));
+    leave(error.what());
     throw;
   }
 }
@@ -229,6 +246,7 @@ void Communicator::move(const Task& task, Rounds& rounds) {
 // The wait has no limit, because other ranks may have much to do before they end. It ends: every other process comes to
 // its end, too, or to a collective, and says so; or it dies, and what started the processes ends this one.
 void Communicator::say_goodbye() {
+  if (transport_->has_ended()) return;
   try {
     if (!knows_end_) {
       const Head head{.number = number_, .status = Status::ends};
@@ -258,7 +276,7 @@ void Communicator::finish_call(bool forever) {
 
 void Communicator::fail_for_good(std::string why) {
   const std::lock_guard lock(mutex_);
-  broken_ = std::move(why);
+  if (broken_.empty()) broken_ = std::move(why);
   throw Error(broken_);
 }
 

@@ -91,6 +91,9 @@ class Communicator {
   // programs differ, and if a rank gives no answer or has ended. After the last two no collective can run any more.
   void run(const Task& task);
 
+  // Says that this rank has queued a part of what a call queues on all ranks: no collective can run any more.
+  void leave(const char* why);
+
   // Count the collectives that are queued and not over.
   void note_queued() { unfinished_.fetch_add(1, std::memory_order_relaxed); }
   void note_over() { unfinished_.fetch_sub(1, std::memory_order_relaxed); }
@@ -124,7 +127,7 @@ class Communicator {
   const Task* task_ = nullptr;  // to be performed
   std::exception_ptr error_;    // of the last one, or of connecting
   bool is_connected_ = false, is_ending_ = false;
-  std::string broken_;  // why no collective can run any more; empty if they can
+  std::string broken_;  // why no collective can run any more; empty if they can; written once
 
   // Of the thread alone, once it is connected.
   std::unique_ptr<Transport> transport_;

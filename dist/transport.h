@@ -36,6 +36,8 @@ class Transport {
   // The ranks of which the call under way has had no answer, or, if it does not know them, all others.
   virtual std::vector<int> silent() = 0;
 
+  // Whether the program has ended MPI itself, so that nothing can be called any more.
+  virtual bool has_ended() { return false; }
   // Ends the connection, when all calls are over on all ranks.
   virtual void end() = 0;
   // Ends the processes of all ranks. May not return. Any thread may call it.

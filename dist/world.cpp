@@ -1,6 +1,7 @@
 #include "asyncgrad/dist/world.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -25,6 +26,9 @@ void end_at_exit() {
   if (made != nullptr && made->size() > 1) made->communicator()->end();
 }
 
+// The process that was started: a child of it by fork has the same environment, and is no rank.
+const pid_t started = getpid();
+
 World connected(const WorldOptions& options) {
   const Launch launch = launch_of_process();
   if (launch.library.empty() || launch.size == 1) return {};
@@ -40,6 +44,9 @@ World world(WorldOptions options, Location where) {
   const CallSite site(where);
   if (!(options.timeout_s > 0) || !std::isfinite(options.timeout_s)) {
     throw_error("world", fmt::format("timeout_s must be a positive number of seconds, got {}", options.timeout_s));
+  }
+  if (getpid() != started && !launch_of_process().library.empty()) {  // before the lock, which may be held for ever
+    throw_error("world", "the child of a fork is no rank of its own; start processes by mpiexec");
   }
   const std::lock_guard lock(making);
   if (made == nullptr) {

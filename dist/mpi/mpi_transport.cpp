@@ -22,6 +22,7 @@ class MpiTransport final : public Transport {
  public:
   explicit MpiTransport(bool ends_mpi) : ends_mpi_(ends_mpi) {
     MPI_Comm_dup(MPI_COMM_WORLD, &world_);
+    MPI_Comm_set_errhandler(world_, MPI_ERRORS_ARE_FATAL);  // the program may have set another for MPI_COMM_WORLD
     MPI_Comm_rank(world_, &rank_);
     MPI_Comm_size(world_, &size_);
     const auto ranks = static_cast<std::size_t>(size_);
@@ -93,6 +94,11 @@ class MpiTransport final : public Transport {
     return ranks;
   }
 
+  bool has_ended() override {
+    int is_finalised = 0;
+    MPI_Finalized(&is_finalised);
+    return is_finalised != 0;
+  }
   void end() override {
     MPI_Comm_free(&world_);
     if (ends_mpi_) MPI_Finalize();
@@ -125,11 +131,10 @@ extern "C" Transport* asyncgrad_make_transport(const char** refusal) {
   MPI_Initialized(&is_initialised);
   if (is_initialised != 0) {
     MPI_Query_thread(&provided);
-    if (provided < MPI_THREAD_SERIALIZED) {
+    if (provided < MPI_THREAD_MULTIPLE) {  // a thread of its own calls MPI here at any time
       *refusal =
-          "the program has initialised MPI for fewer than MPI_THREAD_SERIALIZED threads; call world() first, or ask "
-          "for "
-          "that level: mpi4py.rc.thread_level = \"serialized\"";
+          "the program has initialised MPI without MPI_THREAD_MULTIPLE; call world() first, or ask for that level: "
+          "mpi4py.rc.thread_level = \"multiple\"";
       return nullptr;
     }
   } else {

@@ -13,7 +13,7 @@ namespace asyncgrad::detail {
 void fill_entry(Operation& operation, std::uint64_t number, const Route& route, const Submission& submission) {
   Invocation& invocation = operation.invocation;
   invocation.op = submission.op;
-  invocation.checks_nan = NanChecks::are_on;
+  invocation.checks_nan = NanChecks::are_on && submission.op != Op::collective;  // all ranks succeed, or none
   invocation.kernel = &route.kernel;
   std::memcpy(operation.attribute_space.data(), submission.attributes, submission.attribute_bytes);
   invocation.attributes = operation.attribute_space.data();

@@ -76,7 +76,8 @@ void batches() {
                             {"shuffled", o.shuffled},
                             {"seed", o.seed},
                             {"drop_last", o.drop_last},
-                            {"ahead", o.ahead}});
+                            {"ahead", o.ahead},
+                            {"share", o.share}});
 }
 
 }  // namespace cases

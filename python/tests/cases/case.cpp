@@ -56,6 +56,9 @@ std::string json(const ag::Size2d& size) {
   if (size.height == size.width) return json(size.height);
   return std::string("[") + json(size.height) + ", " + json(size.width) + "]";
 }
+std::string json(const ag::data::Share& share) {
+  return std::string("[") + json(share.index) + ", " + json(share.count) + "]";
+}
 std::string json(ag::Activation function) {
   for (const nn::NamedActivation& row : nn::named_activations()) {
     if (row.function == function) return '"' + std::string(row.name) + '"';

@@ -68,6 +68,7 @@ requires std::integral<T> std::string json(T number) {
 }
 std::string json(double number);
 std::string json(const ag::Size2d& size);
+std::string json(const ag::data::Share& share);
 std::string json(ag::Activation function);
 std::string json(ag::Interpolation mode);
 std::string json(nn::Reduction reduction);
