@@ -93,10 +93,12 @@ Communicator::Communicator(Connect connect, double timeout_s)
 
 Communicator::~Communicator() { end(); }
 
+void refuse_child(std::string_view operation) {
+  throw_error(operation, "the child of a fork has no part in the world of its parent; start processes by mpiexec");
+}
+
 void Communicator::check(std::string_view operation) const {
-  if (getpid() != process_) {
-    throw_error(operation, "the child of a fork has no part in the world of its parent; start processes by mpiexec");
-  }
+  if (getpid() != process_) refuse_child(operation);
   const std::lock_guard lock(mutex_);
   if (!broken_.empty()) throw_error(operation, broken_);
   if (is_ending_) throw_error(operation, "the world has ended");

@@ -59,6 +59,9 @@ struct Task {
   std::function<void(Rounds& rounds, bool flagged)> move{};
 };
 
+// Throws Error in the name of `operation`, which the child of a fork has called.
+[[noreturn]] void refuse_child(std::string_view operation);
+
 // A rank's part in a world. A thread of its own makes the transport and calls it, and no other thread does, as
 // MPI_THREAD_FUNNELED asks for. Each collective begins with 32 bytes from every rank: how many there were before, the
 // task's hash, and whether the rank can take part. Only if all agree are values moved. Otherwise each rank sends a text,

@@ -166,7 +166,7 @@ class PieceMove final : public Part {
     rounds.all_to_all(values_, received_, slices_);
     tree_sum(received_, ranks, own_bytes() / element_bytes(piece_.dtype), piece_.dtype,
              how_ == Move::average ? ranks : 1);
-    std::memcpy(values_ + own_begin(), received_, static_cast<std::size_t>(own_bytes()));
+    std::copy_n(received_, own_bytes(), values_ + own_begin());  // there may be none
   }
 
   const Move how_;

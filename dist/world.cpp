@@ -45,9 +45,8 @@ World world(WorldOptions options, Location where) {
   if (!(options.timeout_s > 0) || !std::isfinite(options.timeout_s)) {
     throw_error("world", fmt::format("timeout_s must be a positive number of seconds, got {}", options.timeout_s));
   }
-  if (getpid() != started && !launch_of_process().library.empty()) {  // before the lock, which may be held for ever
-    throw_error("world", "the child of a fork is no rank of its own; start processes by mpiexec");
-  }
+  // Before the lock, which may be held for ever.
+  if (getpid() != started && !launch_of_process().library.empty()) refuse_child("world");
   const std::lock_guard lock(making);
   if (made == nullptr) {
     made = new World(connected(options));

@@ -81,26 +81,42 @@ Plan::Found Plan::find(Contents& contents, const Part& part) {
     const Found again = bring_back(contents);
     if (again.tensor.defined()) return {NewView(part).of(*again.tensor.impl()->storage), again.version};
     const SpinLockGuard lock(lock_);
-    if (contents.storage == nullptr && work_to_compute(contents) < 0) return {};
+    if (is_lost(contents)) return {};
   }
 }
 
-// Tensor{} if no storage holds the contents. Where another thread has written, or dropped the last handle, and is about
-// to take the lock, this says so in its place.
+// Tensor{} if no storage holds the contents. Where another thread has written, and is about to take the lock, this says
+// so in its place. Where it has dropped the last handle, it will end the storage, and this waits until it has the lock.
 Plan::Found Plan::find_held(Contents& contents, const Part& part) {
-  NewView view(part);
-  Found found;
-  const HandleToDrop dropped = [&]() -> Storage* {
-    const SpinLockGuard lock(lock_);
-    Storage* const storage = contents.storage;
-    if (storage == nullptr) return nullptr;
-    if (storage->version != contents.version) return overwrite(contents);
-    // Relaxed: nobody else adds a handle to none.
-    const bool is_held = storage->handles.load(std::memory_order_relaxed) > 0 || !end_of_handles(*storage);
-    if (is_held) found = {view.of(*storage), contents.version};
-    return nullptr;
-  }();
-  return found;
+  for (NewView view(part);; pause_briefly()) {
+    Found found;
+    bool is_over = true;
+    const HandleToDrop dropped = [&]() -> Storage* {
+      const SpinLockGuard lock(lock_);
+      Storage* const storage = contents.storage;
+      if (storage == nullptr) return nullptr;
+      if (storage->version != contents.version) return overwrite(contents);
+      // Relaxed: nobody adds a handle to none.
+      is_over = storage->handles.load(std::memory_order_relaxed) > 0;
+      if (is_over) found = {view.of(*storage), contents.version};
+      return nullptr;
+    }();
+    if (is_over) return found;
+  }
+}
+
+// Whether no storage holds the contents, and they cannot be computed from what storages hold.
+bool Plan::is_lost(Contents& contents) {
+  ++searches_;
+  return search_lost(contents);
+}
+
+bool Plan::search_lost(Contents& contents) {
+  contents.mark = searches_;
+  if (contents.storage != nullptr) return false;
+  return contents.recipe == nullptr || std::ranges::any_of(contents.recipe->reads, [this](const Recipe::Read& read) {
+           return read.contents->mark != searches_ && search_lost(*read.contents);
+         });
 }
 
 // Queues the recipe again. Tensor{} if there is none, or if another thread has written meanwhile what the recipe reads:

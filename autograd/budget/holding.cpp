@@ -206,19 +206,13 @@ bool Plan::lets_go(Storage& storage, bool counted) noexcept {
   // Handles are added here from contents alone, under the lock, and not once there is none: so one thread alone takes
   // the count to 0.
   if (counted && storage.handles.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
-  return end_of_handles(storage);
-}
-
-// Returns false if the planner has taken a handle.
-bool Plan::end_of_handles(Storage& storage) {
   Contents* const contents = contents_at(storage);
   if (contents == nullptr) return true;
-  if (contents->handle != nullptr) return false;  // another thread was here before
   if (contents->needed_by != nullptr && work_to_drop(*contents) < 0) {
     take_handle(*contents);
     return false;
   }
-  leave(*contents);
+  leave(*contents);  // the handle is gone
   return true;
 }
 

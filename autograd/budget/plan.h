@@ -100,6 +100,8 @@ class Plan final : public Planner {
       ASYNCGRAD_REQUIRES(lock_);
   std::int64_t work_to_drop(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
   std::int64_t search(Contents& contents, const Contents* taken_as_available) ASYNCGRAD_REQUIRES(lock_);
+  bool is_lost(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  bool search_lost(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
   // How many contents that are not held are computed one after another for these, these included; and for absent ones
   // that need these.
   int depth_below(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
@@ -107,7 +109,6 @@ class Plan final : public Planner {
   int depth_above(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
   int search_above(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
   Contents* lost_reader(const Contents& contents) ASYNCGRAD_REQUIRES(lock_);
-  bool end_of_handles(Storage& storage) ASYNCGRAD_REQUIRES(lock_);
   Contents* cheapest(const DeviceMemory& device) ASYNCGRAD_REQUIRES(lock_);
   Contents* cheapest_searched_within(std::uint64_t scans, const DeviceMemory& device) ASYNCGRAD_REQUIRES(lock_);
   bool may_go(const Contents& contents, const DeviceMemory& device) const ASYNCGRAD_REQUIRES(lock_);
