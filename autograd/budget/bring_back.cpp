@@ -114,9 +114,11 @@ bool Plan::is_lost(Contents& contents) {
 bool Plan::search_lost(Contents& contents) {
   contents.mark = searches_;
   if (contents.storage != nullptr) return false;
-  return contents.recipe == nullptr || std::ranges::any_of(contents.recipe->reads, [this](const Recipe::Read& read) {
-           return read.contents->mark != searches_ && search_lost(*read.contents);
-         });
+  if (contents.recipe == nullptr) return true;
+  for (const Recipe::Read& read : contents.recipe->reads) {
+    if (read.contents->mark != searches_ && search_lost(*read.contents)) return true;
+  }
+  return false;
 }
 
 // Queues the recipe again. Tensor{} if there is none, or if another thread has written meanwhile what the recipe reads:
