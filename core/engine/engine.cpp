@@ -185,10 +185,16 @@ void prepare_for_sources(Device device) {
   if (state.sources.load(std::memory_order_acquire) == nullptr) Engine::get().add_sources(state);
 }
 
+// A thread that finds the executor missing may be late: one that has added it may have queued a collective since, whose
+// end would never come if this thread waited for it here, and another rank for this one. So one thread alone looks and
+// adds.
 void prepare_for_collectives(Device device, int threads) {
+  constinit static Mutex adding;
   DeviceState& state = device_state(device);
   // Acquire: the executor is seen whole.
-  if (state.collectives.load(std::memory_order_acquire) == nullptr) Engine::get().add_collectives(state, threads);
+  if (state.collectives.load(std::memory_order_acquire) != nullptr) return;
+  const MutexLock lock(adding);
+  if (state.collectives.load(std::memory_order_relaxed) == nullptr) Engine::get().add_collectives(state, threads);
 }
 
 std::byte* workspace(Device device, std::int64_t size_bytes) { return scratch(device_state(device), size_bytes); }
