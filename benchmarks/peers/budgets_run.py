@@ -35,7 +35,7 @@ class Asyncgrad:
             self.net = ag.nn.Sequential(ag.nn.Embedding(sizes["characters"], features), *self.some_by_hand(blocks, by_hand),
                                         ag.nn.LayerNorm(features), ag.nn.Dense(features, sizes["characters"]))
             x = ag.randint(0, sizes["characters"], (sizes["batch"], sizes["length"]))
-            self.loss = lambda: ag.nn.softmax_cross_entropy(self.net(x), x).mean()
+            self.loss = lambda: ag.nn.softmax_cross_entropy(self.net(x).reshape(-1, sizes["characters"]), x.reshape(-1)).mean()
         self.sgd = ag.optim.SGD(self.net.parameters(), lr=1e-3)
 
     def some_by_hand(self, blocks, count):
