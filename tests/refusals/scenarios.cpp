@@ -143,7 +143,7 @@ constexpr Scenario all[] = {
     {"network", objects, false, queue_everything, train_network_once, train_network_once, train_network},
     {"network_blocks", memory, false, queue_everything, train_network_once, train_network_once, train_network},
     {"again", objects, false, keep_small_budget, train_again_once, train_again_once, train_again},
-    {"again_blocks", memory, false, keep_small_budget, train_again_once, train_again_once, train_again},
+    {"again_blocks", memory, false, keep_small_budget, make_ones, train_again_once, train_again},
     {"cold_network", objects, false, use_two_workers, nullptr, train_network_once, train_network},
     {"cold", objects, false, use_two_workers, nullptr, train_once, trained},
     {"cold_blocks", memory, false, use_two_workers, nullptr, train_once, trained},
