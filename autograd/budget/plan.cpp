@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -34,12 +35,16 @@ bool can_be_repeated(const Submission& submission) {
   });
 }
 
+// The operands that the operation writes, which come before those that it reads.
+std::span<const OperandRef> written(const Submission& submission) {
+  const std::span<const OperandRef> operands = submission.operands;
+  const auto first_read = std::ranges::find(operands, Access::read, &OperandRef::access);
+  return operands.first(static_cast<std::size_t>(first_read - operands.begin()));
+}
+
 bool writes_contents(const Submission& submission) {
-  for (const OperandRef& ref : submission.operands) {
-    if (ref.access == Access::read) break;  // results come first
-    if (contents_at(*ref.impl->storage) != nullptr) return true;
-  }
-  return false;
+  return std::ranges::any_of(written(submission),
+                             [](const OperandRef& ref) { return contents_at(*ref.impl->storage) != nullptr; });
 }
 
 }  // namespace
@@ -116,10 +121,7 @@ class Plan::Writing {
  public:
   Writing(Plan& plan, const Submission& submission) : plan_(plan) {
     try {
-      for (const OperandRef& ref : submission.operands) {
-        if (ref.access == Access::read) break;  // results come first
-        close(*ref.impl->storage);
-      }
+      for (const OperandRef& ref : written(submission)) close(*ref.impl->storage);
     } catch (...) {
       open();
       throw;
@@ -217,8 +219,7 @@ void Plan::submit(const Submission& submission) {
 
 // The operation may have been queued, and counted as a write, before what it threw.
 void Plan::note_failed(const Submission& submission) noexcept {
-  for (const OperandRef& ref : submission.operands) {
-    if (ref.access == Access::read) break;
+  for (const OperandRef& ref : written(submission)) {
     const HandleToDrop dropped = [&]() -> Storage* {
       const SpinLockGuard lock(lock_);
       Contents* const before = contents_at(*ref.impl->storage);
@@ -237,8 +238,7 @@ void Plan::note_written(const Submission& submission, NewContents* results, std:
     if (results != nullptr && results->are_true(submission)) taken = results->take();
   }
   std::size_t result = 0;
-  for (const OperandRef& ref : submission.operands) {
-    if (ref.access == Access::read) break;
+  for (const OperandRef& ref : written(submission)) {
     Storage& storage = *ref.impl->storage;
     const HandleToDrop dropped = [&] {
       const SpinLockGuard lock(lock_);
