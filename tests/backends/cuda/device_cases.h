@@ -48,6 +48,33 @@ struct DeviceCase {
   double tolerance = 1e-5;  // for float32, of numbers around 1; float64 has its square
 };
 
-const std::vector<DeviceCase>& device_cases();
+using DeviceCases = std::vector<DeviceCase>;
+
+// Each subject's, from cases/SUBJECT.cpp.
+DeviceCases elementwise_cases();
+DeviceCases movement_cases();
+DeviceCases product_cases();
+DeviceCases random_cases();
+DeviceCases reduction_cases();
+DeviceCases update_cases();
+
+const DeviceCases& device_cases();  // all of them
+
+// The result of a function, and the gradients of its parameters where the result's own gradient is random.
+inline Results with_gradients(Inputs& in, const Tensor& y, const std::vector<Tensor>& parameters) {
+  sum(y * in(y.shape())).backward();
+  Results results{y};
+  for (const Tensor& parameter : parameters) results.push_back(parameter.grad());
+  return results;
+}
+
+// Calls the function with one parameter of this shape.
+template <class Function>
+std::function<Results(Inputs&)> with_parameter(const Shape& shape, Function function) {
+  return [=](Inputs& in) {
+    const Tensor x = in.parameter(shape);
+    return with_gradients(in, function(x), {x});
+  };
+}
 
 }  // namespace asyncgrad::tests

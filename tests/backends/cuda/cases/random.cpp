@@ -1,0 +1,24 @@
+// Calls of random numbers.
+#include "tests/backends/cuda/device_cases.h"
+
+namespace asyncgrad::tests {
+
+namespace {
+
+Results random(Inputs& in, Tensor (*draw)(const Shape&, double, double, RandomOptions, Location)) {
+  Generator generator(7);
+  return {draw({1001}, -1, 2, {in.dtype(), in.device(), &generator}, Location::current()),
+          draw({7001}, 0, 1, {in.dtype(), in.device(), &generator}, Location::current())};
+}
+
+}  // namespace
+
+DeviceCases random_cases() {
+  using detail::Op;
+  return {
+      {"uniform", {Op::uniform}, [](Inputs& in) { return random(in, uniform); }},
+      {"normal", {Op::normal}, [](Inputs& in) { return random(in, normal); }},
+  };
+}
+
+}  // namespace asyncgrad::tests

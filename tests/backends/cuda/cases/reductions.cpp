@@ -1,0 +1,69 @@
+// Calls of reductions.
+#include "tests/backends/cuda/device_cases.h"
+
+namespace asyncgrad::tests {
+
+namespace {
+
+using All = Tensor (*)(const Arg&);
+using Some = Tensor (*)(const Arg&, const Axes&, bool);
+Results reductions(const Tensor& x, All all, Some some) {
+  return {all(x),
+          some(x, 0, false),
+          some(x, 1, true),
+          some(x, {0, 2}, false),
+          all(x.slice(0, 0)),
+          some(x.slice(0, 0), 0, false)};
+}
+
+}  // namespace
+
+DeviceCases reduction_cases() {
+  using detail::Op;
+  return {
+      {"any",
+       {Op::any},
+       [](Inputs& in) {
+         return reductions(in({30, 70, 5}) > 1.9, any, any);
+       }},
+      {"all",
+       {Op::all},
+       [](Inputs& in) {
+         return reductions(in({30, 70, 5}) < 1.9, all, all);
+       }},
+      {"sum",
+       {Op::sum},
+       [](Inputs& in) {
+         const Tensor x = in({3, 1000, 70});
+         return Results{sum(x), sum(x, 0), sum(x, 1), sum(x, 2), mean(x), sum(in({100000}))};
+       },
+       1e-4},
+      {"max", {Op::max, Op::max_grad}, with_parameter({30, 2000}, [](const Tensor& x) { return max(x, 1); })},
+      {"max_across", {Op::max, Op::max_grad}, with_parameter({300, 7}, [](const Tensor& x) { return max(x, 0); })},
+      {"min", {Op::min, Op::max_grad}, with_parameter({30, 2000}, [](const Tensor& x) { return min(x, 1); })},
+      {"argmax_and_argmin",
+       {Op::argmax, Op::argmin},
+       [](Inputs& in) {
+         const Tensor x = in({30, 2000});
+         return Results{argmax(x, 0), argmax(x, 1), argmin(x, 0), argmin(x, 1)};
+       }},
+      {"softmax",
+       {Op::softmax, Op::softmax_grad},
+       with_parameter({30, 200}, [](const Tensor& x) { return softmax(x); })},
+      {"softmax_across",
+       {Op::softmax, Op::softmax_grad},
+       with_parameter({30, 7}, [](const Tensor& x) { return softmax(x, 0); })},
+      {"log_softmax",
+       {Op::log_softmax, Op::log_softmax_grad},
+       with_parameter({3, 5000}, [](const Tensor& x) { return log_softmax(x); }),
+       1e-4},
+      {"cross_entropy",
+       {Op::cross_entropy, Op::cross_entropy_grad},
+       [](Inputs& in) {
+         const Tensor x = in.parameter({30, 10});
+         return with_gradients(in, cross_entropy(x, in.integers({30}, 10)), {x});
+       }},
+  };
+}
+
+}  // namespace asyncgrad::tests
