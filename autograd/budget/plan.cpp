@@ -121,7 +121,8 @@ class Plan::Writing {
  public:
   Writing(Plan& plan, const Submission& submission) : plan_(plan) {
     try {
-      for (const OperandRef& ref : written(submission)) close(*ref.impl->storage);
+      const std::span<const OperandRef> operands = written(submission);
+      for (const OperandRef& ref : operands) close(*ref.impl->storage, operands.size());
     } catch (...) {
       open();
       throw;
@@ -132,16 +133,13 @@ class Plan::Writing {
   ~Writing() { open(); }
 
  private:
-  void close(Storage& storage) {
-    if (contents_at(storage) == nullptr) return;
-    closing_.reserve(closing_.size() + 1);
+  // Also if nobody has asked for the contents so far: another thread may do so before the write is queued.
+  void close(Storage& storage, std::size_t most) {
+    closing_.reserve(most);
+    closing_.emplace_back(plan_, plan_.obtain(storage));
     {
       const SpinLockGuard lock(plan_.lock_);
-      Contents* const contents = contents_at(storage);
-      if (contents == nullptr) return;
-      ++contents->references;
-      ++contents->closing;
-      closing_.emplace_back(plan_, contents);
+      ++(*closing_.back()).closing;
     }
     plan_.bring_back_readers(*closing_.back());
   }
@@ -229,7 +227,8 @@ void Plan::note_failed(const Submission& submission) noexcept {
   tidy();
 }
 
-// Nothing may be thrown once the operation is queued.
+// Nothing may be thrown once the operation is queued. Another thread may have seen the write before this, and have made
+// the contents that are there now: they stay.
 void Plan::note_written(const Submission& submission, NewContents* results, std::int64_t work) noexcept {
   std::vector<std::unique_ptr<Contents>> taken;
   {
@@ -242,9 +241,12 @@ void Plan::note_written(const Submission& submission, NewContents* results, std:
     Storage& storage = *ref.impl->storage;
     const HandleToDrop dropped = [&] {
       const SpinLockGuard lock(lock_);
-      Contents* const before = contents_at(storage);
-      Storage* const left = before == nullptr ? nullptr : overwrite(*before);
-      if (!taken.empty()) hold(*taken[result++].release(), storage);
+      Contents* const there = contents_at(storage);
+      const bool are_new = there != nullptr && there->version == storage.version;
+      Storage* const left = there == nullptr || are_new ? nullptr : overwrite(*there);
+      if (taken.empty()) return left;
+      Contents* const made = taken[result++].release();
+      are_new ? end(made) : hold(*made, storage);
       return left;
     }();
   }
