@@ -1,5 +1,6 @@
 // The parts of dense other than the product, and its gradient through the activation and the bias.
 #include "asyncgrad/backends/cuda/families.h"
+#include "asyncgrad/backends/cuda/kernels/pack.cuh"
 #include "asyncgrad/backends/cuda/kernels/product.h"
 #include "asyncgrad/backends/cuda/kernels/reduce.cuh"
 #include "asyncgrad/backends/element_types.h"
@@ -17,17 +18,33 @@ struct FinishDense {
   std::int64_t columns;
   bool relu, is_zero;
 
+  __device__ T finished(T product, T bias_here) const {
+    const T y = (is_zero ? T(0) : product) + bias_here;
+    return relu ? larger(y, T(0)) : y;
+  }
   __device__ void operator()(std::int64_t i) const {
-    T y = is_zero ? T(0) : out[i];
-    if (bias != nullptr) y += bias[divided(i, columns).remainder];
-    out[i] = relu ? larger(y, T(0)) : y;
+    out[i] = finished(out[i], bias == nullptr ? T(0) : bias[divided(i, columns).remainder]);
+  }
+};
+
+// The same of a pack of elements of one row.
+template <class T>
+struct FinishDensePack : FinishDense<T> {
+  __device__ void operator()(std::int64_t i) const {
+    Pack<T> y = pack_at(this->out, i), bias_here{};
+    if (this->bias != nullptr) bias_here = pack_at(this->bias, divided(i, this->columns / Pack<T>::size).remainder);
+    for (int j = 0; j < Pack<T>::size; ++j) y.x[j] = this->finished(y.x[j], bias_here.x[j]);
+    pack_at(this->out, i) = y;
   }
 };
 
 template <class T>
 void finish(const KernelCall& call, const T* bias, ActivationKind activation, bool is_zero) {
-  for_each(call, call.numel(0),
-           FinishDense<T>{call.data<T>(0), bias, call.shape(0)[1], activation == ActivationKind::relu, is_zero});
+  const FinishDense<T> finish{call.data<T>(0), bias, call.shape(0)[1], activation == ActivationKind::relu, is_zero};
+  if (finish.columns % Pack<T>::size != 0 || !is_aligned_for_packs(finish.out) || !is_aligned_for_packs(bias)) {
+    return for_each(call, call.numel(0), finish);
+  }
+  for_each(call, call.numel(0) / Pack<T>::size, FinishDensePack<T>{finish});
 }
 
 // --- dz = activation'(y) dy, and dbias, the sums of its columns, in one pass.

@@ -9,16 +9,10 @@
 #include "asyncgrad/backends/cuda/kernels/elementwise.h"
 #include "asyncgrad/backends/cuda/kernels/for_each.cuh"
 #include "asyncgrad/backends/cuda/kernels/math.cuh"
+#include "asyncgrad/backends/cuda/kernels/pack.cuh"
 #include "asyncgrad/backends/element_types.h"
 
 namespace asyncgrad::detail::cuda {
-
-// The elements that one access moves.
-template <class T>
-struct alignas(16) Pack {
-  static constexpr int size = 16 / sizeof(T);
-  T x[size];
-};
 
 // An input that is laid out as the output is (step 1), or one element for all (step 0), or a number (no data).
 template <class T>
@@ -29,7 +23,7 @@ struct Input {
 
   __device__ T at(std::int64_t i) const { return data == nullptr ? number : data[i * step]; }
   __device__ Pack<T> pack(std::int64_t i) const {
-    if (step == 1) return reinterpret_cast<const Pack<T>*>(data)[i];
+    if (step == 1) return pack_at(data, i);
     Pack<T> pack;
     for (T& x : pack.x) x = at(0);
     return pack;
@@ -62,7 +56,7 @@ struct Packed {
         for (int k = 0; k < Formula::inputs; ++k) x[k] = packs[k].x[j];
         result.x[j] = applied<Formula>(x);
       }
-      reinterpret_cast<Pack<T>*>(out)[i] = result;
+      pack_at(out, i) = result;
       return;
     }
     for (std::int64_t j = i * size; j < numel; ++j) {
@@ -96,7 +90,7 @@ struct Inputs {
   bool can_be_packed;
 
   explicit Inputs(const KernelCall& call)
-      : can_be_packed(call.dtype(0) == call.dtype(1) && is_aligned(call.data<T>(0))) {
+      : can_be_packed(call.dtype(0) == call.dtype(1) && is_aligned_for_packs(call.data<T>(0))) {
     const auto& attributes = call.attributes<ElementwiseAttributes>();
     int operand = 1;
     for (int k = 0; k < inputs; ++k) {
@@ -109,12 +103,9 @@ struct Inputs {
       const bool is_flat = numel == call.numel(0);
       shapes[static_cast<std::size_t>(k)] = &call.shape(operand);
       in[k] = {call.data<T>(operand++), is_flat ? 1 : 0};
-      can_be_packed = can_be_packed && (numel == 1 || (is_flat && is_aligned(in[k].data)));
+      can_be_packed = can_be_packed && (numel == 1 || (is_flat && is_aligned_for_packs(in[k].data)));
     }
   }
-
- private:
-  static bool is_aligned(const T* data) { return reinterpret_cast<std::uintptr_t>(data) % sizeof(Pack<T>) == 0; }
 };
 
 template <class Formula, class T, class Out, std::size_t... K>

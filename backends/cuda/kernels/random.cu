@@ -5,6 +5,7 @@
 
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/kernels/for_each.cuh"
+#include "asyncgrad/backends/cuda/kernels/pack.cuh"
 
 namespace asyncgrad::detail::cuda {
 
@@ -93,9 +94,6 @@ __device__ double unit_interval(std::uint32_t low, std::uint32_t high) {
 
 // --- The numbers of a block
 
-template <class T>
-inline constexpr int block_numbers = 16 / sizeof(T);
-
 struct UnitNumbers {  // in (0, 1]
   __device__ void operator()(const Words& w, float* out) const {
     for (int i = 0; i < 4; ++i) out[i] = unit_interval(w.word[i]);
@@ -129,13 +127,19 @@ struct RandomBlock {
   std::int64_t numel;
   std::uint64_t seed, first_block;
   T scale, offset;
+  bool is_packed;
 
   __device__ void operator()(std::int64_t block) const {
-    constexpr int size = block_numbers<T>;
-    T numbers[size];
-    Numbers()(philox(seed, first_block + static_cast<std::uint64_t>(block)), numbers);
+    constexpr int size = Pack<T>::size;
+    Pack<T> numbers;
+    Numbers()(philox(seed, first_block + static_cast<std::uint64_t>(block)), numbers.x);
+    for (T& number : numbers.x) number = number * scale + offset;
     const std::int64_t first = block * size;
-    for (int i = 0; i < size && first + i < numel; ++i) out[first + i] = numbers[i] * scale + offset;
+    if (is_packed && first + size <= numel) {
+      pack_at(out, block) = numbers;
+      return;
+    }
+    for (int i = 0; i < size && first + i < numel; ++i) out[first + i] = numbers.x[i];
   }
 };
 
@@ -143,10 +147,11 @@ template <class Numbers>
 void run_random(const KernelCall& call, double scale, double offset) {
   const auto& a = call.attributes<RandomAttributes>();
   visit_floating(call.dtype(0), [&]<class T>(T) {
-    const std::int64_t blocks = (call.numel(0) + block_numbers<T> - 1) / block_numbers<T>;
+    const std::int64_t blocks = (call.numel(0) + Pack<T>::size - 1) / Pack<T>::size;
+    T* const out = call.data<T>(0);
     for_each(call, blocks,
-             RandomBlock<Numbers, T>{call.data<T>(0), call.numel(0), a.seed, a.first_block, static_cast<T>(scale),
-                                     static_cast<T>(offset)});
+             RandomBlock<Numbers, T>{out, call.numel(0), a.seed, a.first_block, static_cast<T>(scale),
+                                     static_cast<T>(offset), is_aligned_for_packs(out)});
   });
 }
 

@@ -51,7 +51,7 @@ OfChunks<Reduction> of_chunks(OfChunks<Reduction> reduction, const typename Redu
   return reduction;
 }
 
-// An item is a chunk of a line, in the order of (outer, chunk, inner).
+// The reduction of a chunk of a line; chunks are in the order of (outer, chunk, inner).
 template <class Reduction>
 struct ReduceChunk {
   using Partial = typename Reduction::Partial;
@@ -59,23 +59,43 @@ struct ReduceChunk {
   Lines lines;
   Partial* partials;  // null: a line is one chunk
 
+  // An item is a chunk.
   template <class Team>
   __device__ void operator()(Team team, std::int64_t item) const {
-    const Divided column = divided(item, lines.inner), chunk = divided(column.quotient, lines.chunks());
-    const std::int64_t line = chunk.quotient * lines.inner + column.remainder;
-    const std::int64_t inner = lines.inner, begin = chunk.remainder * lines.chunk();
-    const std::int64_t n = lines.axis - begin < lines.chunk() ? lines.axis - begin : lines.chunk();
-    const std::int64_t first = lines.first(line) + begin * inner;
-    const Partial partial = team.reduce(
-        n, reduction.identity(), [&](std::int64_t i) { return reduction.value(line, first + i * inner); },
+    const Divided column = divided(item, lines.inner);
+    const Partial partial = reduced(team, column.quotient, column.remainder);
+    team.each(1, [&](std::int64_t) { put(column.quotient, column.remainder, partial); });
+  }
+  // An item is the chunks of some adjacent lines.
+  __device__ void operator()(Strip strip, std::int64_t item) const {
+    const Divided at = divided(item, strips(lines));
+    const std::int64_t column = at.remainder * Strip::columns + strip.column();
+    const Partial partial = reduced(strip, at.quotient, column);
+    if (strip.is_first_row() && column < lines.inner) put(at.quotient, column, partial);
+  }
+  static __host__ __device__ std::int64_t strips(const Lines& lines) {
+    return (lines.inner + Strip::columns - 1) / Strip::columns;
+  }
+
+ private:
+  // `row` is that of (outer, chunk).
+  template <class Threads>
+  __device__ Partial reduced(Threads threads, std::int64_t row, std::int64_t column) const {
+    const Divided chunk = divided(row, lines.chunks());
+    const std::int64_t line = chunk.quotient * lines.inner + column, begin = chunk.remainder * lines.chunk();
+    const std::int64_t rest = lines.axis - begin < lines.chunk() ? lines.axis - begin : lines.chunk();
+    const std::int64_t first = (chunk.quotient * lines.axis + begin) * lines.inner + column;
+    return threads.reduce(
+        column < lines.inner ? rest : 0, reduction.identity(),
+        [&](std::int64_t i) { return reduction.value(line, first + i * lines.inner); },
         [&](const Partial& x, const Partial& y) { return reduction.combine(x, y); });
-    team.each(1, [&](std::int64_t) {
-      if (partials == nullptr) {
-        reduction.finish(line, partial);
-      } else {
-        partials[item] = partial;
-      }
-    });
+  }
+  __device__ void put(std::int64_t row, std::int64_t column, const Partial& partial) const {
+    if (partials == nullptr) {
+      reduction.finish(row * lines.inner + column, partial);
+    } else {
+      partials[row * lines.inner + column] = partial;
+    }
   }
 };
 
@@ -88,10 +108,12 @@ inline std::int64_t reduce_scratch_bytes(Lines lines) {
 template <class Body>
 void for_chunks(const KernelCall& call, const Lines& lines, const Body& body) {
   const std::int64_t chunks = lines.count() * lines.chunks();
-  if (lines.inner > 1) {
+  if (lines.inner == 1) {
+    for_teams_of(lines.axis, call, chunks, body);
+  } else if (lines.axis < Strip::rows) {
     for_teams<1>(call, chunks, body);
   } else {
-    for_teams_of(lines.axis, call, chunks, body);
+    for_strips(call, lines.outer * lines.chunks() * Body::strips(lines), body);
   }
 }
 

@@ -67,4 +67,34 @@ class Team {
   }
 };
 
+// A block's threads as rows of a warp each: what adjacent lanes have lies side by side.
+class Strip {
+ public:
+  static constexpr int columns = warp_threads, rows = block_threads / columns;
+
+  __device__ int column() const { return static_cast<int>(threadIdx.x) % columns; }
+  __device__ bool is_first_row() const { return row() == 0; }
+
+  // value(0), …, value(n - 1) of each column, combined in an order that n alone decides; n may differ between columns.
+  template <class Partial, class Value, class Combine>
+  __device__ Partial reduce(std::int64_t n, Partial identity, Value value, Combine combine) const {
+    Partial partial = identity;
+    for (std::int64_t i = row(); i < n; i += rows) partial = combine(partial, value(i));
+    __shared__ Partial partials[rows][columns];
+    partials[row()][column()] = partial;
+    for (int height = rows / 2; height > 0; height /= 2) {
+      __syncthreads();
+      if (row() >= height) continue;
+      partials[row()][column()] = combine(partials[row()][column()], partials[row() + height][column()]);
+    }
+    __syncthreads();
+    partial = partials[0][column()];
+    __syncthreads();  // the next reduction writes there
+    return partial;
+  }
+
+ private:
+  static __device__ int row() { return static_cast<int>(threadIdx.x) / columns; }
+};
+
 }  // namespace asyncgrad::detail::cuda

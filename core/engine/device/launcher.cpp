@@ -15,7 +15,8 @@ namespace asyncgrad::detail {
 
 namespace {
 
-constexpr int max_unrecorded = 16;  // operations that complete together
+constexpr int max_unrecorded = 16;              // operations that complete together
+constexpr std::int64_t long_bytes = 8LL << 20;  // of operands that take a device longer than an event takes this thread
 constexpr int pauses_between_looks = 32;
 
 // Calls the function on a thread of its own, waits for it, and throws what it throws. std::async would bind the program
@@ -31,6 +32,15 @@ void on_own_thread(Function function) {
     }
   }).join();
   if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+// Whether others should not have to wait for what is issued behind the operation.
+bool is_long(const Invocation& invocation) {
+  std::int64_t bytes = 0;
+  for (const View& view : invocation.all_views()) {
+    bytes += view.shape.numel() * static_cast<std::int64_t>(size_bytes(view.dtype));
+  }
+  return bytes >= long_bytes;
 }
 
 }  // namespace
@@ -168,7 +178,8 @@ void Launcher::issue(Operation& operation, Failure* cause) {
   leave_order(operation);
   if (failure_ != nullptr) return give_up("", operation.number);  // completes it at once
   try {
-    if (queue.unrecorded() >= max_unrecorded && !queues_.may_keep_back(queue)) queues_.record(queue);
+    const bool is_due = queue.unrecorded() >= max_unrecorded || is_long(operation.invocation);
+    if (is_due && !queues_.may_keep_back(queue)) queues_.record(queue);
   } catch (const DeviceFailed& error) {
     give_up(error.what(), operation.number);
   }
