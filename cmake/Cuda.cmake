@@ -20,7 +20,7 @@ string(REGEX MATCHALL "[0-9]+" numbers "${CMAKE_CUDA_ARCHITECTURES}")
 list(SORT numbers COMPARE NATURAL)
 if(numbers)
   list(GET numbers 0 lowest)
-  set_source_files_properties(backends/cuda/gpu.cpp PROPERTIES COMPILE_DEFINITIONS ASYNCGRAD_LOWEST_CAPABILITY=${lowest})
+  set_source_files_properties(backends/cuda/found_gpus.cpp PROPERTIES COMPILE_DEFINITIONS ASYNCGRAD_LOWEST_CAPABILITY=${lowest})
 endif()
 # cuBLASLt is loaded when it is first used, see backends/cuda/cublaslt.h.
 set_source_files_properties(backends/cuda/cublaslt.cpp PROPERTIES

@@ -1,7 +1,6 @@
 #include "asyncgrad/experiment/machine.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <oneapi/dnnl/dnnl.hpp>
@@ -9,19 +8,18 @@
 #include <string_view>
 #include <thread>
 
+#include "asyncgrad/core/devices.h"
+
 namespace asyncgrad::experiment {
 
 namespace {
 
-// The value of the first line "key<spaces>separator value" of a file, without quotation marks.
-std::string value_in(const char* file, std::string_view key, char separator) {
-  std::ifstream lines(file);
+// The name in /etc/os-release: PRETTY_NAME="Debian GNU/Linux 12 (bookworm)".
+std::string os() {
+  constexpr std::string_view key = "PRETTY_NAME=\"";
+  std::ifstream lines("/etc/os-release");
   for (std::string line; std::getline(lines, line);) {
-    const std::size_t middle = line.find(separator);
-    if (!line.starts_with(key) || middle == std::string::npos) continue;
-    const std::size_t first = line.find_first_not_of(" \t\"", middle + 1);
-    const std::size_t last = line.find_last_not_of(" \t\"");
-    if (first != std::string::npos) return line.substr(first, last - first + 1);
+    if (line.starts_with(key)) return line.substr(key.size(), line.rfind('"') - key.size());
   }
   return "unknown";
 }
@@ -42,10 +40,11 @@ std::string onednn() {
 }  // namespace
 
 Machine machine() {
-  return {.cpu = value_in("/proc/cpuinfo", "model name", ':'),
+  const DeviceDescription cpu = devices().front();
+  return {.cpu = cpu.name,
           .cores = std::thread::hardware_concurrency(),
-          .memory_bytes = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE),
-          .os = value_in("/etc/os-release", "PRETTY_NAME", '='),
+          .memory_bytes = cpu.memory_bytes,
+          .os = os(),
           .compiler = compiler(),
           .onednn = onednn()};
 }

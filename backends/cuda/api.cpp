@@ -68,14 +68,8 @@ CUmemAllocationProp memory_on(int device) {
 class CudaApi final : public Api {
  public:
   cudaError_t get_device_count(int* count) override { return own(cudaGetDeviceCount(count)); }
-  cudaError_t get_capability(int* capability, int device) override {
-    int major = 0, minor = 0;
-    cudaError_t status = own(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    if (status == cudaSuccess) {
-      status = own(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-    }
-    *capability = 10 * major + minor;
-    return status;
+  cudaError_t get_device_properties(cudaDeviceProp* properties, int device) override {
+    return own(cudaGetDeviceProperties(properties, device));
   }
   cudaError_t set_device(int device) override { return own(cudaSetDevice(device)); }
   cudaError_t can_access_peer(bool* can, int device, int peer) override {

@@ -11,16 +11,16 @@
 
 namespace asyncgrad::detail::cuda {
 
-// The functions are virtual, so that tests can replace a GPU. Every function except get_capability() and the last one
-// calls the function of CUDA after which it is named; sizes are in bytes. A status belongs to its call alone, and none is left for
-// take_last_error().
+// The functions are virtual, so that tests can replace a GPU. Every function except the last one calls the
+// function of CUDA after which it is named; sizes are in bytes. A status belongs to its call alone, and none is left
+// for take_last_error().
 class Api {
  public:
   virtual ~Api() = default;
 
   virtual cudaError_t get_device_count(int* count) = 0;
-  virtual cudaError_t get_capability(int* capability, int device) = 0;  // 75 for 7.5
-  virtual cudaError_t set_device(int device) = 0;                       // of the calling thread
+  virtual cudaError_t get_device_properties(cudaDeviceProp* properties, int device) = 0;
+  virtual cudaError_t set_device(int device) = 0;  // of the calling thread
   virtual cudaError_t can_access_peer(bool* can, int device, int peer) = 0;
 
   // These concern the calling thread's device. A stream waits for another one only on request. Only timing events

@@ -1,6 +1,7 @@
 #include <map>
 
 #include "asyncgrad/backends/cuda/families.h"
+#include "asyncgrad/backends/cuda/found_gpus.h"
 #include "asyncgrad/backends/cuda/memory.h"
 #include "asyncgrad/backends/cuda/queue.h"
 #include "asyncgrad/core/sync/mutex.h"
@@ -61,6 +62,8 @@ Backend make_table() {
   backend.name = "cuda";
   backend.make_queue = [](Device device, int index) { return make_queue(gpu_of(device), index); };
   backend.memory = [](Device device) -> MemorySource& { return *new Memory(gpu_of(device)); };  // as long as the state
+  backend.devices = [](std::string& why_none) { return found_gpus(cuda_api(), why_none); };
+  backend.free_bytes = [](Device device) { return gpu_of(device).free_bytes(); };
   fill(backend, table);
   backend.elementwise.fill(elementwise_kernel);
   return backend;

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "asyncgrad/backends/cuda/found_gpus.h"
 #include "asyncgrad/core/backend/device_queue.h"
 #include "asyncgrad/core/device.h"
 #include "asyncgrad/core/error.h"
@@ -14,14 +15,6 @@
 namespace asyncgrad::detail::cuda {
 
 namespace {
-
-// Of the GPUs that this build has kernels for; the build sets it.
-#ifndef ASYNCGRAD_LOWEST_CAPABILITY
-#define ASYNCGRAD_LOWEST_CAPABILITY 0
-#endif
-constexpr int lowest_capability = ASYNCGRAD_LOWEST_CAPABILITY;
-
-std::string version(int capability) { return fmt::format("{}.{}", capability / 10, capability % 10); }
 
 // With these statuses a call has done nothing, and the device goes on. All others report an earlier failure, at an
 // unknown place.
@@ -61,19 +54,10 @@ Gpu::Gpu(Api& api, int index) : api_(api), index_(index) {
   if (status != cudaSuccess) throw_error("device", fmt::format("there is no {} here: {}", name, api.str(status)));
   if (index >= count_)
     throw_error("device", fmt::format("there is no {} here: the number of GPUs is {}", name, count_));
-  int capability = 0;
-  require(api.get_capability(&capability, index));
-  if (capability < lowest_capability) {
-    constexpr int oldest = 70;  // for which kernels can be compiled
-    throw_error(
-        "device",
-        fmt::format("{} has compute capability {}, and this build has kernels for {} and later ones; {}", name,
-                    version(capability), version(lowest_capability),
-                    capability < oldest ? fmt::format("GPUs before {} cannot run them", version(oldest))
-                                        : fmt::format("configure it with -DCMAKE_CUDA_ARCHITECTURES={} and a CUDA "
-                                                      "Toolkit that has them",
-                                                      capability)));
-  }
+  cudaDeviceProp properties{};
+  require(api.get_device_properties(&properties, index));
+  const std::string refusal = why_refused(properties, name);
+  if (!refusal.empty()) throw_error("device", refusal);
 }
 
 void Gpu::require(cudaError_t status) const {
@@ -99,6 +83,13 @@ void Gpu::note(cudaError_t status) noexcept {
   const std::lock_guard lock(host_memory_);
   cudaError_t none = cudaSuccess;
   failure_.compare_exchange_strong(none, status, std::memory_order_release);
+}
+
+std::int64_t Gpu::free_bytes() {
+  std::size_t free = 0, total = 0;
+  require(api_.set_device(index_));
+  require(api_.get_memory_info(&free, &total));
+  return static_cast<std::int64_t>(free);
 }
 
 void Gpu::copy_on_host(void* to, const void* from, std::size_t size, cudaStream_t stream) {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <shared_mutex>
 
@@ -23,6 +24,7 @@ class Gpu {
   Api& api() const { return api_; }
   int index() const { return index_; }
   int count() const { return count_; }  // of the machine's GPUs
+  std::int64_t free_bytes();            // that the driver could give. Throws Error
 
   // These handle the status of a call, if it is not success:
   void require(cudaError_t status) const;    // when the GPU comes into use: throws Error

@@ -5,10 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "asyncgrad/core/backend/formulas.h"
 #include "asyncgrad/core/backend/kernel.h"
 #include "asyncgrad/core/backend/operations.h"
+#include "asyncgrad/core/devices.h"
 
 namespace asyncgrad::detail {
 
@@ -31,7 +34,12 @@ struct Backend {
   // Makes the source of a device's memory. Null stands for the operating system, for devices that the engine's threads
   // compute for.
   MemorySource& (*memory)(Device device) = nullptr;
+
+  // See devices() and free_bytes(). `why_none` is set where there are none. Null for the CPU, which core knows.
+  std::vector<DeviceDescription> (*devices)(std::string& why_none) = nullptr;
+  std::int64_t (*free_bytes)(Device device) = nullptr;
 };
+inline constexpr const char* built_without_cuda = "this library was built without CUDA";
 
 // A row of the table that a backend fills. There is one for each operation.
 struct KernelRow {

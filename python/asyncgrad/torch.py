@@ -1,6 +1,7 @@
 """The names of PyTorch that the chapters use: randn, rand, ones, mm, Tensor.to, cuda.synchronize."""
 import asyncgrad as ag
 from asyncgrad import extend, nn  # noqa: F401  (from asyncgrad.torch import nn)
+from asyncgrad._gpus import gpus
 
 
 class Tensor(ag.Tensor):
@@ -46,7 +47,7 @@ def mm(x, y):
 
 
 class cuda:
-    """The GPUs that parts of the CPU stand in for."""
+    """The GPUs, or the parts of the CPU that stand in for them."""
 
     @staticmethod
     def synchronize(device=None):
@@ -55,10 +56,16 @@ class cuda:
 
     @staticmethod
     def device_count():
-        """How many parts of the CPU stand in for GPUs."""
-        return ag.engine_options()["cpu_parts"] - 1
+        """How many there are."""
+        return len(gpus())
 
     @staticmethod
     def is_available():
-        """Whether a part of the CPU stands in for a GPU."""
-        return cuda.device_count() > 0
+        """Whether there is one."""
+        return bool(gpus())
+
+    @staticmethod
+    def get_device_name(device=0):
+        """The name of GPU `device`, a number or "cuda:0"."""
+        name = gpus()[device] if isinstance(device, int) else device
+        return next(d["name"] for d in ag.devices() if d["device"] == name)

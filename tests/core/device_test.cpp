@@ -8,6 +8,8 @@
 
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/core/backend/backend.h"
+#include "asyncgrad/core/devices.h"
+#include "asyncgrad/core/engine.h"
 #include "tests/support/message_of.h"
 
 namespace asyncgrad {
@@ -52,6 +54,24 @@ TEST(Device, ThatIsNotThereIsRefusedAtTheCall) {
   EXPECT_EQ(default_device(), Device());
   EXPECT_EQ(message_of([] { static_cast<void>(zeros({2}, {.device = "cpu:7"})); }),
             "[device] there is no cpu:7 here, only cpu; EngineOptions::cpu_parts makes several of the CPU");
+}
+
+TEST(Devices, NameThePartsOfTheCpuAndTheGpus) {
+  set_engine_options({.cpu_parts = 2});
+  const std::vector<DeviceDescription> known = devices();
+  set_engine_options({});
+  ASSERT_GE(known.size(), 2U);
+  for (int part = 0; part < 2; ++part) {
+    const DeviceDescription& cpu = known[static_cast<std::size_t>(part)];
+    EXPECT_EQ(cpu.device, Device(DeviceType::cpu, part));
+    EXPECT_FALSE(cpu.name.empty());
+    EXPECT_GT(cpu.memory_bytes, 0);
+    EXPECT_EQ(cpu.capability, 0);
+  }
+  EXPECT_EQ(known.size() == 2, !why_no_gpu().empty());
+  EXPECT_GT(free_bytes(DeviceType::cpu), 0);
+  EXPECT_LE(free_bytes(DeviceType::cpu), known[0].memory_bytes);
+  EXPECT_TRUE(message_of([] { free_bytes({DeviceType::cpu, 7}); }).starts_with("[device] there is no cpu:7 here"));
 }
 
 }  // namespace

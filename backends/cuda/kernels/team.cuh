@@ -89,7 +89,7 @@ class Strip {
     }
     __syncthreads();
     partial = partials[0][column()];
-    __syncthreads();  // the next reduction writes there
+    __syncthreads();  // partials are written again
     return partial;
   }
 

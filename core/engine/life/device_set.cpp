@@ -110,7 +110,7 @@ void DeviceSet::throw_absent(Device device) const {
   const std::string_view hint = device.type == DeviceType::cpu
                                     ? in_program("EngineOptions::cpu_parts makes several of the CPU",
                                                  "set_engine_options(cpu_parts=…) makes several of the CPU")
-                                : make_backend(device.type) == nullptr ? "this library was built without CUDA"
+                                : make_backend(device.type) == nullptr ? built_without_cuda
                                                                        : "there are not so many GPUs";
   throw_error("device", fmt::format("there is no {} here, only {}; {}", device.str(), known, hint));
 }

@@ -2,6 +2,7 @@
 import threading
 
 import asyncgrad as ag
+from .._gpus import gpus
 
 
 class _Entered(threading.local):
@@ -15,7 +16,7 @@ _entered = _Entered()
 
 
 class Context:
-    """A device: cpu() or gpu(i). Parts of the CPU stand in for GPUs after cpu_as_gpus(n).
+    """A device: cpu() or gpu(i), a GPU, or after cpu_as_gpus(n) a part of the CPU that stands in for one.
 
     `with gpu(0):` makes it the device of new arrays in this thread.
     """
@@ -32,9 +33,11 @@ class Context:
     def __asyncgrad_device__(self):
         if self.device_type == "cpu":
             return "cpu"
-        if not 0 <= self.device_id < num_gpus():
-            raise ValueError(f"there is no {self}; cpu_as_gpus(n) lets parts of the CPU stand in for GPUs")
-        return f"cpu:{self.device_id + 1}"
+        known = gpus()
+        if not 0 <= self.device_id < len(known):
+            why = f" ({ag.why_no_gpu()})" if not known else ""
+            raise ValueError(f"there is no {self}{why}; cpu_as_gpus(n) lets parts of the CPU stand in for GPUs")
+        return known[self.device_id]
 
     def __eq__(self, other):
         return isinstance(other, Context) and (self.device_type, self.device_id) == (other.device_type, other.device_id)
@@ -63,7 +66,7 @@ def cpu(device_id=0):
 
 
 def gpu(device_id=0):
-    """A part of the CPU that stands in for GPU `device_id`."""
+    """GPU `device_id`, or the part of the CPU that stands in for it."""
     return Context("gpu", device_id)
 
 
@@ -78,8 +81,8 @@ def cpu_as_gpus(n):
 
 
 def num_gpus():
-    """How many parts of the CPU stand in for GPUs."""
-    return ag.engine_options()["cpu_parts"] - 1
+    """How many GPUs there are, or parts of the CPU that stand in for them."""
+    return len(gpus())
 
 
 def current_context():
@@ -89,7 +92,10 @@ def current_context():
 
 def of_device(name):
     """The Context of a device's name here."""
-    return gpu(int(name[4:]) - 1) if name.startswith("cpu:") and name != "cpu:0" else cpu()
+    kind, _, index = name.partition(":")
+    if kind == "cuda":
+        return gpu(int(index))
+    return gpu(int(index) - 1) if index not in ("", "0") else cpu()
 
 
 def device_of(ctx):

@@ -142,10 +142,13 @@ cudaError_t FakeApi::get_device_count(int* count) {
   return status_of("get_device_count");
 }
 
-cudaError_t FakeApi::get_capability(int* capability, int) {
+cudaError_t FakeApi::get_device_properties(cudaDeviceProp* properties, int) {
   const std::lock_guard lock(mutex_);
-  *capability = options_.capability;
-  return status_of("get_capability");
+  std::strcpy(properties->name, "a GPU that a test made up");
+  properties->totalGlobalMem = static_cast<std::size_t>(options_.memory_bytes);
+  properties->major = options_.capability / 10;
+  properties->minor = options_.capability % 10;
+  return status_of("get_device_properties");
 }
 
 cudaError_t FakeApi::set_device(int device) {

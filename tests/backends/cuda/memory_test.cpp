@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "asyncgrad/backends/cuda/found_gpus.h"
 #include "asyncgrad/core/backend/device_queue.h"
 #include "tests/backends/cuda/fake_api.h"
 #include "tests/support/message_of.h"
@@ -112,13 +113,38 @@ TEST(CudaDevices, AreThoseThatTheMachineHas) {
       message_of([&] { Gpu(pascal, 0); }),
       "[device] cuda:0 has compute capability 6.1, and this build has kernels for 7.5 and later ones; GPUs before "
       "7.0 cannot run them");
-  api.fail("get_capability", 0, cudaErrorNotSupported);
+  api.fail("get_device_properties", 0, cudaErrorNotSupported);
   EXPECT_EQ(message_of([&] { Gpu(api, 0); }), "[device] cuda:0 does not come into use: status 801");
   Gpu gpu(api, 1);
   for (const char* function : {"get_granularity", "can_access_peer"}) {
     api.fail(function, 0, cudaErrorNotSupported);
     EXPECT_EQ(message_of([&] { Memory memory(gpu); }), "[device] cuda:1 does not come into use: status 801");
   }
+}
+
+TEST(CudaDevices, AreFoundWithoutComingIntoUse) {
+  FakeApi api({.gpus = 2, .memory_bytes = 123 << 20, .capability = 90}), volta({.capability = 70});
+  std::string why_none;
+  const std::vector<DeviceDescription> found = detail::cuda::found_gpus(api, why_none);
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[1].device, Device("cuda:1"));
+  EXPECT_EQ(found[1].name, "a GPU that a test made up");
+  EXPECT_EQ(found[1].memory_bytes, 123 << 20);
+  EXPECT_EQ(found[1].capability, 90);
+  EXPECT_FALSE(api.calls().contains("set_device"));
+  EXPECT_TRUE(detail::cuda::found_gpus(volta, why_none).empty());
+  EXPECT_TRUE(why_none.starts_with("cuda:0 has compute capability 7.0"));
+  api.fail("get_device_count", 0, cudaErrorNoDevice);
+  EXPECT_TRUE(detail::cuda::found_gpus(api, why_none).empty());
+  EXPECT_EQ(why_none, "status 100");
+}
+
+TEST(CudaDevices, SayWhatIsFree) {
+  FakeApi api({.memory_bytes = 64 << 20});
+  Gpu gpu(api, 0);
+  EXPECT_EQ(gpu.free_bytes(), 64 << 20);
+  api.fail("get_memory_info", 0, cudaErrorInitializationError);
+  EXPECT_EQ(message_of([&] { gpu.free_bytes(); }), "[device] cuda:0 does not come into use: status 3");
 }
 
 }  // namespace

@@ -1,0 +1,54 @@
+#include "asyncgrad/backends/cuda/found_gpus.h"
+
+#include <fmt/format.h>
+
+namespace asyncgrad::detail::cuda {
+
+namespace {
+
+// Of the GPUs that this build has kernels for; the build sets it.
+#ifndef ASYNCGRAD_LOWEST_CAPABILITY
+#define ASYNCGRAD_LOWEST_CAPABILITY 0
+#endif
+constexpr int lowest_capability = ASYNCGRAD_LOWEST_CAPABILITY;
+
+int capability_of(const cudaDeviceProp& properties) { return 10 * properties.major + properties.minor; }
+std::string version(int capability) { return fmt::format("{}.{}", capability / 10, capability % 10); }
+
+}  // namespace
+
+std::string why_refused(const cudaDeviceProp& properties, const std::string& device) {
+  constexpr int oldest = 70;  // for which kernels can be compiled
+  const int capability = capability_of(properties);
+  if (capability >= lowest_capability) return "";
+  const std::string what_to_do =
+      capability < oldest
+          ? fmt::format("GPUs before {} cannot run them", version(oldest))
+          : fmt::format("configure it with -DCMAKE_CUDA_ARCHITECTURES={} and a CUDA Toolkit that has them", capability);
+  return fmt::format("{} has compute capability {}, and this build has kernels for {} and later ones; {}", device,
+                     version(capability), version(lowest_capability), what_to_do);
+}
+
+std::vector<DeviceDescription> found_gpus(Api& api, std::string& why_none) {
+  std::vector<DeviceDescription> found;
+  int count = 0;
+  cudaError_t status = api.get_device_count(&count);
+  why_none = status == cudaSuccess                   ? "there is no GPU here"
+             : status == cudaErrorInsufficientDriver ? "there is no driver for NVIDIA's GPUs here, or it is too old"
+                                                     : api.str(status);
+  for (int index = 0; status == cudaSuccess && index < count; ++index) {
+    const Device device(DeviceType::cuda, index);
+    cudaDeviceProp properties{};
+    status = api.get_device_properties(&properties, index);
+    const std::string refusal = status == cudaSuccess ? why_refused(properties, device.str()) : api.str(status);
+    if (refusal.empty()) {
+      found.push_back(
+          {device, properties.name, static_cast<std::int64_t>(properties.totalGlobalMem), capability_of(properties)});
+    } else if (index == 0) {
+      why_none = refusal;
+    }
+  }
+  return found;
+}
+
+}  // namespace asyncgrad::detail::cuda

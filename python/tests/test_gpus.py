@@ -1,0 +1,76 @@
+"""GPUs by their names here and in other libraries; on a machine without one, those that a test makes up."""
+import numpy as np
+import pytest
+
+import asyncgrad as ag
+from asyncgrad import d2l, mxnet, torch
+
+HAS_GPU = ag.why_no_gpu() == ""
+on_a_gpu = pytest.mark.skipif(not HAS_GPU, reason=ag.why_no_gpu())
+
+
+@pytest.fixture
+def two_made_up(monkeypatch):
+    gpus = [{"device": f"cuda:{i}", "name": f"GPU number {i}", "memory_bytes": 1, "capability": 90} for i in range(2)]
+    monkeypatch.setattr(ag, "devices", lambda: [{"device": "cpu", "name": "x", "memory_bytes": 1, "capability": 0}, *gpus])
+
+
+def test_devices():
+    cpu, *gpus = ag.devices()
+    assert cpu["device"] == "cpu" and cpu["name"] and cpu["capability"] == 0
+    assert 0 < ag.free_bytes("cpu") <= cpu["memory_bytes"]
+    assert bool(gpus) == HAS_GPU
+    with pytest.raises(ValueError, match="there is no cpu:5 here"):
+        ag.free_bytes("cpu:5")
+
+
+def test_names_of_other_libraries(two_made_up):
+    assert torch.cuda.is_available() and torch.cuda.device_count() == 2
+    assert torch.cuda.get_device_name(1) == torch.cuda.get_device_name("cuda:1") == "GPU number 1"
+    assert mxnet.num_gpus() == 2 and d2l.try_all_gpus() == [mxnet.gpu(0), mxnet.gpu(1)]
+    assert mxnet.gpu(1).__asyncgrad_device__ == "cuda:1" and mxnet.context.of_device("cuda:1") == mxnet.gpu(1)
+    with pytest.raises(ValueError, match=r"there is no gpu\(2\); cpu_as_gpus"):
+        mxnet.np.ones(1, ctx=mxnet.gpu(2))
+
+
+def test_parts_of_the_cpu_go_before_gpus(two_made_up):
+    mxnet.cpu_as_gpus(1)
+    try:
+        assert mxnet.num_gpus() == torch.cuda.device_count() == 1
+        assert mxnet.gpu(0).__asyncgrad_device__ == "cpu:1" and mxnet.context.of_device("cpu:1") == mxnet.gpu(0)
+    finally:
+        ag.set_engine_options(cpu_parts=1)
+
+
+@pytest.mark.skipif(HAS_GPU, reason="there is a GPU")
+def test_without_a_gpu_the_reason_is_told():
+    assert not torch.cuda.is_available() and d2l.try_gpu() == mxnet.cpu()
+    with pytest.raises(ValueError, match=r"there is no gpu\(0\) \(.*\); cpu_as_gpus"):
+        mxnet.np.ones(1, ctx=mxnet.gpu(0))
+
+
+@on_a_gpu
+def test_a_training_on_a_gpu():
+    def train(device):
+        ag.manual_seed(3)
+        net = ag.nn.Sequential(ag.nn.Dense(8, 16, "relu"), ag.nn.Dense(16, 1))
+        net.to(device)
+        sgd = ag.optim.SGD(net.parameters(), lr=0.1)
+        x, y = ag.randn(32, 8).to(device), ag.randn(32, 1).to(device)
+        losses = []
+        for _ in range(10):
+            loss = ag.nn.l2_loss(net(x), y).mean()
+            sgd.zero_grad()
+            loss.backward()
+            sgd.step()
+            losses.append(loss)
+        return [loss.item() for loss in losses]
+
+    np.testing.assert_allclose(train("cuda:0"), train("cpu"), rtol=1e-4)
+    assert ag.memory("cuda:0")["peak_live_bytes"] > 0 and ag.free_bytes("cuda:0") > 0
+
+
+@on_a_gpu
+def test_gpus_under_mxnets_names():
+    x = mxnet.np.ones((2, 3), ctx=d2l.try_gpu())
+    assert x.ctx == mxnet.gpu(0) and (x + x).sum().item() == 12
