@@ -26,6 +26,7 @@
 #include "asyncgrad/autograd/tensor_list.h"
 #include "asyncgrad/core/detect_nan.h"
 #include "asyncgrad/core/device.h"
+#include "asyncgrad/core/device_memory.h"
 #include "asyncgrad/core/devices.h"
 #include "asyncgrad/core/dry_run.h"
 #include "asyncgrad/core/dtype.h"

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "asyncgrad/core/device_memory.h"
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/memory/foreign.h"
@@ -43,11 +44,7 @@ void* host_data(const Tensor& tensor) {
   if (detail::state_of(*impl.storage).is_asynchronous) {
     throw_error("host_data", fmt::format("the tensor is on {}; to(\"cpu\") copies it", impl.device.str()));
   }
-  if (detail::Engine::get().queue().is_dry_run())
-    throw_error("host_data", "values do not exist under Schedule::dry_run");
-  tensor.wait();
-  if (detail::expose(*impl.storage)) mark().wait();
-  return impl.storage->data == nullptr ? nullptr : impl.storage->data + impl.offset_bytes;
+  return device_data(tensor);
 }
 
 Tensor from_host_memory(void* data, DType dtype, const Shape& shape, std::function<void()> release, Device device) {

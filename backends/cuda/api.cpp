@@ -72,6 +72,7 @@ class CudaApi final : public Api {
     return own(cudaGetDeviceProperties(properties, device));
   }
   cudaError_t set_device(int device) override { return own(cudaSetDevice(device)); }
+  cudaError_t synchronize_device() override { return own(cudaDeviceSynchronize()); }
   cudaError_t can_access_peer(bool* can, int device, int peer) override {
     int answer = 0;
     const cudaError_t status = own(cudaDeviceCanAccessPeer(&answer, device, peer));

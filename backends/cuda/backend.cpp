@@ -2,8 +2,7 @@
 
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/found_gpus.h"
-#include "asyncgrad/backends/cuda/memory.h"
-#include "asyncgrad/backends/cuda/queue.h"
+#include "asyncgrad/backends/cuda/of_gpus.h"
 #include "asyncgrad/core/sync/mutex.h"
 
 namespace asyncgrad::detail {
@@ -60,10 +59,8 @@ constexpr auto table = kernel_table(
 Backend make_table() {
   Backend backend;
   backend.name = "cuda";
-  backend.make_queue = [](Device device, int index) { return make_queue(gpu_of(device), index); };
-  backend.memory = [](Device device) -> MemorySource& { return *new Memory(gpu_of(device)); };  // as long as the state
+  fill_of_gpus<gpu_of>(backend);
   backend.devices = [](std::string& why_none) { return found_gpus(cuda_api(), why_none); };
-  backend.free_bytes = [](Device device) { return gpu_of(device).free_bytes(); };
   fill(backend, table);
   backend.elementwise.fill(elementwise_kernel);
   return backend;

@@ -92,6 +92,19 @@ std::int64_t Gpu::free_bytes() {
   return static_cast<std::int64_t>(free);
 }
 
+void Gpu::synchronize() {
+  require(api_.set_device(index_));
+  const cudaError_t status = api_.synchronize_device();
+  note(status);
+  require(status);
+}
+
+void Gpu::copy_now(void* to, const void* from, std::size_t size) {
+  require(api_.set_device(index_));
+  require(api_.copy_async(to, from, size, cudaStreamLegacy));
+  synchronize();
+}
+
 void Gpu::copy_on_host(void* to, const void* from, std::size_t size, cudaStream_t stream) {
   // Acquire: the stream has finished with it.
   while (!host_copies_.empty() && host_copies_.front().is_done.load(std::memory_order_acquire)) {

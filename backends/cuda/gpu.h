@@ -39,6 +39,10 @@ class Gpu {
   void set_current() { check(api_.set_device(index_)); }
   void set_current_at_end() noexcept { note(api_.set_device(index_)); }
 
+  // Both block, and throw Error. A copy within the GPU's memory, behind what CUDA's default stream was given.
+  void synchronize();
+  void copy_now(void* to, const void* from, std::size_t size);
+
   // Copies within the host's memory, in the stream's order. After the GPU has failed, it no longer touches that memory,
   // as the memory's owner assumes.
   void copy_on_host(void* to, const void* from, std::size_t size, cudaStream_t stream);

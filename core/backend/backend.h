@@ -38,6 +38,9 @@ struct Backend {
   // See devices() and free_bytes(). `why_none` is set where there are none. Null for the CPU, which core knows.
   std::vector<DeviceDescription> (*devices)(std::string& why_none) = nullptr;
   std::int64_t (*free_bytes)(Device device) = nullptr;
+  // See device_memory.h. Both block. Null for the CPU, which has nothing to wait for.
+  void (*synchronize)(Device device) = nullptr;
+  void (*copy_now)(Device device, void* to, const void* from, std::size_t size) = nullptr;
 };
 inline constexpr const char* built_without_cuda = "this library was built without CUDA";
 

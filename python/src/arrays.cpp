@@ -126,8 +126,10 @@ std::vector<std::int64_t> row_major_strides(const Shape& shape, std::int64_t uni
   return strides;
 }
 
-void* address_of(const Tensor& tensor) {
-  void* const data = waiting([&] { return host_data(tensor); });
+void* address_of(const Tensor& tensor) { return address_in(tensor, host_data); }
+
+void* address_in(const Tensor& tensor, void* (*address)(const Tensor&)) {
+  void* const data = waiting([&] { return address(tensor); });
   static char nothing[64];
   return data == nullptr ? nothing : data;
 }

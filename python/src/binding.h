@@ -294,6 +294,7 @@ Tensor from_buffer(nb::handle object);  // shares memory
 nb::object numpy_view(void* data, DType dtype, const Shape& shape, nb::handle owner, bool writable);
 // The address of the tensor's values, for which it waits; not null if there are none.
 void* address_of(const Tensor& tensor);
+void* address_in(const Tensor& tensor, void* (*address)(const Tensor&));  // host_data or device_data
 // The distance from element to element along each axis, in multiples of `unit`.
 std::vector<std::int64_t> row_major_strides(const Shape& shape, std::int64_t unit);
 // Throws ValueError unless the memory is aligned to its elements: kernels read whole ones at a time.

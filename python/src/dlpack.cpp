@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "asyncgrad/core/device_memory.h"
 #include "asyncgrad/core/host_memory.h"
 #include "binding.h"
 
@@ -31,7 +32,11 @@ struct DLManagedTensor {
   void* context;
   void (*deleter)(DLManagedTensor*);
 };
-constexpr std::int32_t dl_cpu = 1;
+constexpr std::int32_t dl_cpu = 1, dl_cuda = 2;
+
+DLDevice dl_device(Device device) {
+  return device.type == DeviceType::cpu ? DLDevice{dl_cpu, 0} : DLDevice{dl_cuda, device.index};
+}
 
 DLDataType dl_type(DType dtype) {
   const auto bits = static_cast<std::uint8_t>(8 * size_bytes(dtype));
@@ -41,6 +46,11 @@ DLDataType dl_type(DType dtype) {
                             : is_floating(dtype) ? 2
                                                  : 0;
   return {code, bits, 1};
+}
+
+nb::tuple dl_device_tuple(Device device) {
+  const auto [type, index] = dl_device(device);
+  return nb::make_tuple(type, index);
 }
 
 std::optional<DType> type_of(DLDataType type) {
@@ -55,6 +65,15 @@ struct Exported {
   DLManagedTensor managed{};
   Tensor tensor;
   std::vector<std::int64_t> shape, strides;
+
+  // Called by whoever has the memory, who may have queued work on a GPU that still uses it.
+  static void end(DLManagedTensor* managed) {
+    const std::unique_ptr<Exported> exported(static_cast<Exported*>(managed->context));
+    try {
+      synchronize(exported->tensor.device());
+    } catch (const Error&) {  // the GPU has failed, and its memory is not used again
+    }
+  }
 };
 
 nb::object exported(const Tensor& tensor) {
@@ -62,15 +81,15 @@ nb::object exported(const Tensor& tensor) {
   kept->tensor = tensor;
   kept->strides = row_major_strides(tensor.shape(), 1);
   kept->shape.assign(tensor.shape().begin(), tensor.shape().end());
-  kept->managed = {.tensor = {.data = address_of(tensor),
-                              .device = {dl_cpu, 0},
+  kept->managed = {.tensor = {.data = address_in(tensor, device_data),
+                              .device = dl_device(tensor.device()),
                               .ndim = tensor.rank(),
                               .dtype = dl_type(tensor.dtype()),
                               .shape = kept->shape.data(),
                               .strides = kept->strides.data(),
                               .byte_offset = 0},
                    .context = kept.get(),
-                   .deleter = [](DLManagedTensor* managed) { delete static_cast<Exported*>(managed->context); }};
+                   .deleter = Exported::end};
   // A capsule that no library has taken keeps its name, and owns its tensor.
   const auto destroy = [](PyObject* capsule) {
     if (PyCapsule_IsValid(capsule, "dltensor") == 0) return;
@@ -95,18 +114,26 @@ bool is_row_major(const DLTensor& tensor, const Shape& shape) {
 Tensor imported(nb::handle object) {
   if (is_tensor(object.ptr())) return tensor_in(object.ptr());
   if (!nb::hasattr(object, "__dlpack__")) throw_type_error("the object has no __dlpack__(): " + repr_of(object.type()));
-  const nb::object capsule = object.attr("__dlpack__")();
+  // A GPU's memory is handed over on the default stream, 1, which the copy follows.
+  const bool is_on_gpu =
+      nb::hasattr(object, "__dlpack_device__") && nb::cast<int>(object.attr("__dlpack_device__")()[0]) == dl_cuda;
+  const nb::object capsule = is_on_gpu ? object.attr("__dlpack__")(nb::arg("stream") = 1) : object.attr("__dlpack__")();
   auto* const managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
   if (managed == nullptr) throw nb::python_error();
   const DLTensor& tensor = managed->tensor;
   const auto dtype = type_of(tensor.dtype);
-  if (tensor.device.type != dl_cpu)
-    throw_type_error("only memory of the CPU can be shared; copy the values to the CPU first");
+  if (tensor.device.type != dl_cpu && tensor.device.type != dl_cuda)
+    throw_type_error("only memory of the CPU or of CUDA's GPUs is taken; copy the values to the CPU first");
   if (!dtype) throw_type_error("a tensor cannot share elements of this type; convert them in the other library first");
   const Shape shape(std::span<const std::int64_t>(tensor.shape, static_cast<std::size_t>(tensor.ndim)));
   if (!is_row_major(tensor, shape))
     throw_value_error("only arrays whose elements lie row by row can be shared; make a contiguous copy first");
   auto* const data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+  if (tensor.device.type == dl_cuda) {
+    const Tensor copy = zeros(shape, {*dtype, Device(DeviceType::cuda, tensor.device.index)});
+    copy_from_device_memory(copy, data);
+    return copy;  // and the capsule ends the other's share
+  }
   check_aligned(data, *dtype);
   // Held as a Python object, whose end calls the other library on a thread of Python.
   const auto destroy = [](PyObject* kept) {
@@ -126,7 +153,9 @@ void bind_dlpack(nb::module_& m, TensorClass& c) {
   m.def(
       "from_dlpack",
       [](nb::handle object) -> TensorObject { return nb::steal(new_object(imported(object), tensor_type)); },
-      nb::arg("object"), "A tensor that shares the memory of an object with __dlpack__(), on the CPU.");
+      nb::arg("object"),
+      "A tensor that shares the memory of an object with __dlpack__(); where it is on a GPU, a tensor of a copy "
+      "there.");
   c.def(
       "__dlpack__",
       [](nb::handle self, const nb::kwargs& options) {
@@ -134,15 +163,18 @@ void bind_dlpack(nb::module_& m, TensorClass& c) {
         const auto option = [&](const char* name) {
           return options.contains(name) ? nb::object(options[name]) : nb::none();
         };
-        const nb::object device = option("dl_device");
-        if (!device.is_none() && !device.equal(nb::make_tuple(dl_cpu, 0)))
-          throw nb::buffer_error("memory is shared on the CPU alone");
-        if (!option("copy").is(Py_True)) return exported(tensor);
         const Location where = here();
+        const nb::object device = option("dl_device");
+        if (!device.is_none() && !device.equal(dl_device_tuple(tensor.device()))) {
+          if (!device.equal(dl_device_tuple(Device())) || option("copy").is(Py_False))
+            throw nb::buffer_error("memory is shared where it is, or copied to the CPU");
+          return exported(to(Arg(tensor, where.file, where.line), Device()));
+        }
+        if (!option("copy").is(Py_True)) return exported(tensor);
         return exported(clone(Arg(tensor, where.file, where.line)));
       },
       "Shares the memory with another library, or gives it a copy with copy=True. Waits for the values.");
-  c.def("__dlpack_device__", [](nb::handle) { return nb::make_tuple(dl_cpu, 0); });
+  c.def("__dlpack_device__", [](nb::handle self) { return dl_device_tuple(tensor_in(self.ptr()).device()); });
 }
 
 }  // namespace asyncgrad::python

@@ -74,3 +74,21 @@ def test_a_training_on_a_gpu():
 def test_gpus_under_mxnets_names():
     x = mxnet.np.ones((2, 3), ctx=d2l.try_gpu())
     assert x.ctx == mxnet.gpu(0) and (x + x).sum().item() == 12
+
+
+@on_a_gpu
+def test_memory_of_a_gpu_goes_to_pytorch_and_back():
+    pytorch = pytest.importorskip("torch")
+    x = ag.arange(6, device="cuda:0", dtype=ag.float32).reshape(2, 3)
+    assert x.__dlpack_device__() == (2, 0)
+    shared = pytorch.from_dlpack(x)
+    assert shared.device.type == "cuda" and shared.tolist() == x.tolist()
+    shared += 1  # in the same memory
+    pytorch.cuda.synchronize()
+    assert x.tolist() == [[1, 2, 3], [4, 5, 6]]
+    y = pytorch.full((1000, 1000), 2.0, device="cuda") @ pytorch.ones(1000, 1000, device="cuda")
+    copied = ag.from_dlpack(y)
+    assert copied.device == "cuda:0" and (copied - 2000).abs().max().item() == 0
+    del x, shared, copied
+    with pytest.raises(TypeError):
+        ag.from_dlpack(y.to_sparse())

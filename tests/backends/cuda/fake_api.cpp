@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <future>
 #include <thread>
 #include <utility>
 
@@ -20,7 +21,9 @@ thread_local int device_of_thread = -1;
 int FakeApi::device_of_this_thread() { return device_of_thread; }
 
 FakeApi::FakeApi(const FakeApiOptions& options)
-    : options_(options), random_(options.seed), used_bytes_(static_cast<std::size_t>(options.gpus)) {}
+    : options_(options), random_(options.seed), used_bytes_(static_cast<std::size_t>(options.gpus)) {
+  streams_[cudaStreamLegacy] = std::make_unique<FakeStream>();
+}
 
 FakeApi::~FakeApi() { end_memory(); }
 
@@ -39,7 +42,8 @@ std::map<std::string, int> FakeApi::calls() const {
 
 std::size_t FakeApi::objects() const {
   const std::lock_guard lock(mutex_);
-  return streams_.size() + events_.size() + blocks_.size() + captures_.size() + graphs_.size() + executables_.size();
+  const std::size_t streams = streams_.size() - 1;  // without the default stream
+  return streams + events_.size() + blocks_.size() + captures_.size() + graphs_.size() + executables_.size();
 }
 
 std::size_t FakeApi::timing_events() const {
@@ -157,6 +161,21 @@ cudaError_t FakeApi::set_device(int device) {
   const cudaError_t status = status_of("set_device");
   if (status == cudaSuccess) device_of_thread = device;
   return status;
+}
+
+cudaError_t FakeApi::synchronize_device() {
+  std::vector<std::future<void>> ends;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const cudaError_t status = status_of("synchronize_device"); status != cudaSuccess) return status;
+    for (const auto& [handle, stream] : streams_) {
+      const auto end = std::make_shared<std::promise<void>>();
+      ends.push_back(end->get_future());
+      stream->push([end] { end->set_value(); });
+    }
+  }
+  for (const std::future<void>& end : ends) end.wait();
+  return cudaSuccess;
 }
 
 cudaError_t FakeApi::can_access_peer(bool* can, int, int) {

@@ -5,8 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "asyncgrad/backends/cuda/memory.h"
-#include "asyncgrad/backends/cuda/queue.h"
+#include "asyncgrad/backends/cuda/of_gpus.h"
 #include "asyncgrad/core/engine/engine.h"
 #include "tests/backends/cuda/cuda_backend.h"
 #include "tests/backends/cuda/emulator/emulator.h"
@@ -61,8 +60,7 @@ Backend emulated_backend() {
   backend.name = "emulated cuda";
   [&]<std::size_t... op>(std::index_sequence<op...>) { (fill_gap<op>(backend), ...); }
   (std::make_index_sequence<detail::op_count>());
-  backend.make_queue = [](Device device, int index) { return cuda::make_queue(gpu_of(device), index); };
-  backend.memory = [](Device device) -> detail::MemorySource& { return *new cuda::Memory(gpu_of(device)); };
+  cuda::fill_of_gpus<gpu_of>(backend);
   return backend;
 }
 

@@ -6,6 +6,8 @@
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/backends/cuda/api.h"
 #include "tests/backends/cuda/first_gpu.h"
+#include "tests/core/engine/expect_outcome.h"
+#include "tests/core/engine/random_program.h"
 #include "tests/support/message_of.h"
 
 namespace asyncgrad::tests {
@@ -83,6 +85,22 @@ TEST_F(OnGpu, ProfilesHaveItsOwnTimes) {
   EXPECT_EQ(summary.operations[0].count, 10);
   EXPECT_GT(summary.devices_s, 10 * 20e-6);  // at 25 TB/s
   EXPECT_LE(summary.devices_s, summary.elapsed_s);
+}
+
+TEST_F(OnGpu, ProgramsGiveTheBitsOfRunningAtTheCall) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const ProgramOptions program{.seed = seed, .devices = {seed % 2 == 0 ? Device() : Device("cuda:0"), "cuda:0"}};
+    const Outcome expected = run_program(program, {.schedule = Schedule::immediate});
+    for (const Schedule schedule : {Schedule::oldest_first, Schedule::first_ready}) {
+      for (const MemoryBudget budget : {MemoryBudget::automatic(), MemoryBudget::bytes(0), MemoryBudget::unbounded()}) {
+        SCOPED_TRACE(testing::Message() << "schedule " << static_cast<int>(schedule) << ", budget "
+                                        << budget.is_automatic() << budget.is_unbounded() << ", seed " << seed);
+        expect_same(run_program(program, {.workers = 2, .schedule = schedule, .memory_budget = budget}), expected);
+      }
+    }
+    if (HasFailure()) break;
+  }
+  set_engine_options({});
 }
 
 TEST_F(OnGpu, MoreThanThereIsIsAnError) {

@@ -13,6 +13,7 @@ const std::vector<ReduceAttributes> views = {
     {.outer = 7, .axis = 300, .inner = 1},   {.outer = 3, .axis = 2000, .inner = 1},
     {.outer = 2, .axis = 40000, .inner = 1}, {.outer = 2, .axis = 3, .inner = 5},
     {.outer = 3, .axis = 200, .inner = 7},   {.outer = 1, .axis = 9000, .inner = 11},
+    {.outer = 2, .axis = 130, .inner = 70},  {.outer = 1, .axis = 9, .inner = 33},
     {.outer = 0, .axis = 4, .inner = 3},     {.outer = 2, .axis = 16384, .inner = 1},
     {.outer = 2, .axis = 16385, .inner = 1}};
 

@@ -1,0 +1,43 @@
+#include "asyncgrad/core/device_memory.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/memory/planner.h"
+#include "asyncgrad/core/tensor_impl.h"
+#include "asyncgrad/core/wait_hooks.h"
+
+namespace asyncgrad {
+
+void* device_data(const Tensor& tensor) {
+  const detail::TensorImpl& impl = detail::checked_impl(tensor, "device_data");
+  if (detail::Engine::get().queue().is_dry_run())
+    throw_error("host_data", "values do not exist under Schedule::dry_run");
+  tensor.wait();
+  if (detail::expose(*impl.storage)) mark().wait();
+  return impl.storage->data == nullptr ? nullptr : impl.storage->data + impl.offset_bytes;
+}
+
+void synchronize(Device device) {
+  const detail::Backend& backend = *detail::device_state(device).backend;
+  if (backend.synchronize != nullptr) backend.synchronize(device);
+}
+
+void copy_from_device_memory(const Tensor& to, const void* data) {
+  void* const there = device_data(to);
+  const auto size = static_cast<std::size_t>(to.numel()) * size_bytes(to.dtype());
+  if (size == 0) return;
+  if (data == nullptr)
+    throw_error("copy_from_device_memory", fmt::format("the address of {} elements is null", to.numel()));
+  const detail::Backend& backend = *detail::device_state(to.device()).backend;
+  if (backend.copy_now == nullptr) {
+    std::memcpy(there, data, size);
+  } else {
+    backend.copy_now(to.device(), there, data, size);
+  }
+}
+
+}  // namespace asyncgrad

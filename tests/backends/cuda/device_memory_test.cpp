@@ -1,0 +1,55 @@
+// Values in a GPU's memory, shared with others.
+#include "asyncgrad/core/device_memory.h"
+
+#include <gtest/gtest.h>
+
+#include "asyncgrad/asyncgrad.h"
+#include "tests/backends/cuda/fake_gpus.h"
+#include "tests/support/message_of.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+class CudaDeviceMemory : public testing::Test {
+ protected:
+  ~CudaDeviceMemory() override { recover(); }
+  FakeGpus gpus_;
+};
+
+// The memory of a stand-in is the machine's.
+TEST_F(CudaDeviceMemory, IsWhereTheValuesAre) {
+  const Tensor x = full({1000}, 3, {.device = "cuda:1"});
+  const Tensor y = exp(x).slice(10, 20) * 0 + x.slice(10, 20);
+  auto* const data = static_cast<float*>(device_data(y));
+  EXPECT_EQ(data[9], 3);
+  data[9] = 5;
+  EXPECT_EQ(y.to_vector<float>()[9], 5);
+  EXPECT_TRUE(message_of([&] { host_data(y); }).find("the tensor is on cuda:1") != std::string::npos);
+}
+
+TEST_F(CudaDeviceMemory, IsCopied) {
+  const Tensor x = full({300, 7}, 3, {.device = "cuda:0"}), y = zeros({300, 7}, {.device = "cuda:0"});
+  copy_from_device_memory(y, device_data(x));
+  EXPECT_EQ(y.to_vector<float>(), x.to_vector<float>());
+  copy_from_device_memory(zeros({0}, {.device = "cuda:0"}), nullptr);
+  EXPECT_EQ(message_of([&] { copy_from_device_memory(y, nullptr); }),
+            "[copy_from_device_memory] the address of 2100 elements is null");
+  const std::vector<float> values = {1, 2, 3};
+  const Tensor on_cpu = zeros({3});
+  copy_from_device_memory(on_cpu, values.data());
+  EXPECT_EQ(on_cpu.to_vector<float>(), values);
+}
+
+TEST_F(CudaDeviceMemory, SynchronizingWaitsForWhatTheGpuWasGiven) {
+  const Tensor x = full({100'000}, 3, {.device = "cuda:0"});
+  for (int i = 0; i < 20; ++i) Tensor(x) += 1;
+  x.wait();
+  synchronize("cuda:0");
+  synchronize("cpu");
+  gpus_.api().fail("synchronize_device", 0, cudaErrorLaunchFailure);
+  EXPECT_EQ(message_of([] { synchronize("cuda:0"); }), "[device] cuda:0 does not come into use: status 719");
+  EXPECT_TRUE(message_of([&] { (x + 1).wait(); }).find("the device has failed") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests
