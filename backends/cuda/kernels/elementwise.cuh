@@ -115,8 +115,7 @@ void run_formula(const KernelCall& call, std::index_sequence<K...>) {
   const std::int64_t numel = call.numel(0);
   if constexpr (sizeof(T) == 4 && std::is_same_v<T, Out>) {
     if (inputs.can_be_packed) {
-      const std::int64_t packs = (numel + Pack<T>::size - 1) / Pack<T>::size;
-      return for_each(call, packs, Packed<Formula, T>{out, numel, {inputs.in[K]...}});
+      return for_each(call, packs_of<T>(numel), Packed<Formula, T>{out, numel, {inputs.in[K]...}});
     }
   }
   const Broadcast broadcast(call.shape(0), inputs.shapes, Formula::inputs);

@@ -6,30 +6,11 @@
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/kernels/for_each.cuh"
 #include "asyncgrad/backends/cuda/kernels/pack.cuh"
+#include "asyncgrad/backends/cuda/kernels/philox.cuh"
 
 namespace asyncgrad::detail::cuda {
 
 namespace {
-
-struct Words {
-  std::uint32_t word[4];
-};
-
-// The four words of a block, as cpu/random/philox-inl.h has them.
-__device__ Words philox(std::uint64_t seed, std::uint64_t block) {
-  Words c{{static_cast<std::uint32_t>(block >> 16), static_cast<std::uint32_t>(block >> 48),
-           static_cast<std::uint32_t>(block & 0xFFFF), 0}};
-  auto key0 = static_cast<std::uint32_t>(seed), key1 = static_cast<std::uint32_t>(seed >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t product0 = std::uint64_t{0xD2511F53} * c.word[0];
-    const std::uint64_t product1 = std::uint64_t{0xCD9E8D57} * c.word[2];
-    c = {{static_cast<std::uint32_t>(product1 >> 32) ^ c.word[1] ^ key0, static_cast<std::uint32_t>(product1),
-          static_cast<std::uint32_t>(product0 >> 32) ^ c.word[3] ^ key1, static_cast<std::uint32_t>(product0)}};
-    key0 += 0x9E3779B9;
-    key1 += 0xBB67AE85;
-  }
-  return c;
-}
 
 // --- float32
 
@@ -147,7 +128,7 @@ template <class Numbers>
 void run_random(const KernelCall& call, double scale, double offset) {
   const auto& a = call.attributes<RandomAttributes>();
   visit_floating(call.dtype(0), [&]<class T>(T) {
-    const std::int64_t blocks = (call.numel(0) + Pack<T>::size - 1) / Pack<T>::size;
+    const std::int64_t blocks = packs_of<T>(call.numel(0));
     T* const out = call.data<T>(0);
     for_each(call, blocks,
              RandomBlock<Numbers, T>{out, call.numel(0), a.seed, a.first_block, static_cast<T>(scale),

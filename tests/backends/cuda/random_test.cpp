@@ -33,6 +33,17 @@ TEST(CudaNormal, IsTheCpusInFloat64) {
   });
 }
 
+TEST(CudaDropout, HasTheCpusBits) {
+  for_places([](const RandomAttributes& place, std::int64_t n) {
+    for (const std::uint32_t last_dropped : {0U, 0x4CCCCCCCU, ~0U}) {
+      const DropoutAttributes a{place.seed, place.first_block, 1.7, last_dropped};
+      for_floating([&]<class T>(T) {
+        BothBackends().output<T>(n).template random_input<T>(n).run(Op::dropout, a).template expect_same_bits<T>();
+      });
+    }
+  });
+}
+
 }  // namespace
 
 }  // namespace asyncgrad::detail
