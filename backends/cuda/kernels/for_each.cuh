@@ -30,8 +30,19 @@ void for_each(const KernelCall& call, std::int64_t count, const Body& body) {
   if (count > 0) launch(run_for_each<Body>, blocks_of(count), block_threads, stream_of(call), count, body);
 }
 
+// The blocks that a multiprocessor has room for at the least: Body::blocks_at_once, which bounds the registers, or 1.
+template <class Body>
+constexpr int blocks_at_once() {
+  if constexpr (requires { Body::blocks_at_once; }) {
+    return Body::blocks_at_once;
+  } else {
+    return 1;
+  }
+}
+
 template <int lanes, class Body>
-__global__ void __launch_bounds__(block_threads) run_for_teams(std::int64_t count, const __grid_constant__ Body body) {
+__global__ void __launch_bounds__(block_threads, blocks_at_once<Body>())
+    run_for_teams(std::int64_t count, const __grid_constant__ Body body) {
   constexpr int teams = block_threads / lanes;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * teams;
   std::int64_t item = static_cast<std::int64_t>(blockIdx.x) * teams + threadIdx.x / lanes;

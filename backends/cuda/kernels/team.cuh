@@ -12,6 +12,9 @@ inline constexpr int block_threads = 256;
 template <int lanes>
 class Team {
  public:
+  static constexpr int size = lanes;
+  static __device__ int lane() { return static_cast<int>(threadIdx.x) % lanes; }
+
   // value(0), …, value(n - 1), combined in an order that n alone decides; every lane gets the result. `identity`,
   // combined with x, is x.
   template <class Partial, class Value, class Combine>
@@ -21,18 +24,7 @@ class Team {
     return folded(partial, combine);
   }
 
-  // function(i) for 0 <= i < n, each by one of the lanes.
-  template <class Function>
-  __device__ void each(std::int64_t n, Function function) const {
-    for (std::int64_t i = lane(); i < n; i += lanes) function(i);
-  }
-
-  // After this, all lanes see what any lane wrote before, in `each`.
-  __device__ void meet() const { lanes > warp_threads ? __syncthreads() : __syncwarp(); }
-
- private:
-  static __device__ int lane() { return static_cast<int>(threadIdx.x) % lanes; }
-
+  // The partials of all lanes, combined in one order; every lane gets the result.
   template <class Partial, class Combine>
   static __device__ Partial folded(Partial partial, Combine combine) {
     if constexpr (lanes > warp_threads) {
@@ -54,6 +46,16 @@ class Team {
     return moved(partial, [](unsigned word) { return __shfl_sync(~0U, word, 0, width); });
   }
 
+  // function(i) for 0 <= i < n, each by one of the lanes.
+  template <class Function>
+  __device__ void each(std::int64_t n, Function function) const {
+    for (std::int64_t i = lane(); i < n; i += lanes) function(i);
+  }
+
+  // After this, all lanes see what any lane wrote before, in `each`.
+  __device__ void meet() const { lanes > warp_threads ? __syncthreads() : __syncwarp(); }
+
+ private:
   // Another lane's value, by whole words.
   template <class T, class Move>
   static __device__ T moved(const T& value, Move move) {

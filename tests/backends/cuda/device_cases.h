@@ -53,6 +53,7 @@ using DeviceCases = std::vector<DeviceCase>;
 // Each subject's, from cases/SUBJECT.cpp.
 DeviceCases elementwise_cases();
 DeviceCases movement_cases();
+DeviceCases normalisation_cases();
 DeviceCases product_cases();
 DeviceCases random_cases();
 DeviceCases reduction_cases();
