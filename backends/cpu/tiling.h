@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "asyncgrad/backends/range.h"
 #include "asyncgrad/core/backend/kernels.h"
 
 namespace asyncgrad::detail {
@@ -11,11 +12,6 @@ namespace asyncgrad::detail {
 // The elements of work that a tile should have: enough to pay for a thread that joins (some 20 µs), and few enough that
 // threads end at about the same time.
 inline constexpr std::int64_t tile_elements = 65536;
-
-struct Range {
-  std::int64_t begin, end;
-  bool operator==(const Range&) const = default;
-};
 
 // The number of tiles of `total` items, `items` in each; at least one.
 constexpr int tile_count(std::int64_t total, std::int64_t items) {

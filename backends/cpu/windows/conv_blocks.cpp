@@ -12,35 +12,16 @@ std::int64_t parts_of(std::int64_t total, std::int64_t most) { return (total + m
 
 // Output u' reads input h under element i where u' stride - padding + i dilation = h = u stride + rest. Every
 // (stride / gcd)-th i has such an output.
-ConvTaps ConvExtents::Axis::of_inputs(std::int64_t rest) const {
+ConvTaps taps_of_inputs(const ConvAxis& axis, std::int64_t rest) {
+  const std::int64_t stride = axis.stride, dilation = axis.dilation;
   const std::int64_t common = std::gcd(stride, dilation), kernel_step = stride / common;
-  for (std::int64_t i = 0; i < std::min(kernel, kernel_step); ++i) {
-    const std::int64_t distance = rest + padding - i * dilation;
+  for (std::int64_t i = 0; i < std::min(axis.kernel, kernel_step); ++i) {
+    const std::int64_t distance = rest + axis.padding - i * dilation;
     if (distance % stride != 0) continue;
-    return {(kernel - 1 - i) / kernel_step + 1, distance / stride, -dilation / common, 1, out, i, kernel_step};
+    return {
+        (axis.kernel - 1 - i) / kernel_step + 1, distance / stride, -dilation / common, 1, axis.out, i, kernel_step};
   }
-  return {0, 0, 1, 1, out};
-}
-
-ConvExtents::ConvExtents(const KernelCall& call, int x, int w, int y)
-    : batch(call.shape(x)[0]),
-      groups(call.attributes<ConvAttributes>().groups),
-      channels(call.shape(x)[1] / groups),
-      outputs(call.shape(y)[1] / groups) {
-  const auto& a = call.attributes<ConvAttributes>();
-  const auto axis = [&](int i) {
-    const auto of_pair = static_cast<std::size_t>(i);
-    return Axis{call.shape(x)[2 + i], call.shape(y)[2 + i], call.shape(w)[2 + i],
-                a.stride[of_pair],    a.padding[of_pair],   a.dilation[of_pair]};
-  };
-  height = axis(0);
-  width = axis(1);
-}
-
-double ConvExtents::macs() const {
-  const double of_output = static_cast<double>(channels) * static_cast<double>(taps());
-  return of_output * static_cast<double>(outputs * groups) * static_cast<double>(batch) *
-         static_cast<double>(out_plane());
+  return {0, 0, 1, 1, axis.out};
 }
 
 ConvGrid::ConvGrid(std::int64_t images, std::int64_t rows, std::int64_t columns, std::int64_t max_pixels,

@@ -5,37 +5,23 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "asyncgrad/backends/conv_extents.h"
 #include "asyncgrad/backends/cpu/windows/conv_field.h"
 #include "asyncgrad/backends/element_types.h"
 #include "asyncgrad/core/backend/kernels.h"
 
 namespace asyncgrad::detail {
 
-// The extents of one of the three operations, whose operands x, w and y, or their gradients, are these.
-struct ConvExtents {
-  struct Axis {
-    std::int64_t in, out, kernel, stride, padding, dilation;
-
-    // Returns what output u reads of the input.
-    ConvTaps of_outputs() const { return {kernel, -padding, dilation, stride, in}; }
-    // Returns what the inputs u stride + rest read of the output's gradient: the outputs that have read them. They are
-    // rest_count(rest), and there may be no taps.
-    ConvTaps of_inputs(std::int64_t rest) const;
-    std::int64_t rest_count(std::int64_t rest) const { return rest < in ? (in - rest - 1) / stride + 1 : 0; }
-  };
-  std::int64_t batch, groups, channels, outputs;  // channels and outputs of one group
-  Axis height, width;
-
-  ConvExtents(const KernelCall& call, int x, int w, int y);
-
-  std::int64_t taps() const { return height.kernel * width.kernel; }
-  std::int64_t in_plane() const { return height.in * width.in; }
-  std::int64_t out_plane() const { return height.out * width.out; }
-  // The multiplications of all images and groups. The number is floating, so that it cannot overflow.
-  double macs() const;
-  // Sixteen multiplications and sums take about as long as the reading of an element elsewhere.
-  std::int64_t cost() const { return static_cast<std::int64_t>(std::min(macs() / 16, 1e18)); }
-};
+// Returns what output u reads of the input.
+inline ConvTaps taps_of_outputs(const ConvAxis& axis) {
+  return {axis.kernel, -axis.padding, axis.dilation, axis.stride, axis.in};
+}
+// Returns what the inputs u stride + rest read of the output's gradient: the outputs that have read them. They are
+// rest_count(axis, rest), and there may be no taps.
+ConvTaps taps_of_inputs(const ConvAxis& axis, std::int64_t rest);
+inline std::int64_t rest_count(const ConvAxis& axis, std::int64_t rest) {
+  return rest < axis.in ? (axis.in - rest - 1) / axis.stride + 1 : 0;
+}
 
 // Cuts images of rows x columns outputs into blocks of about max_pixels: of whole images, else of whole rows.
 class ConvGrid {

@@ -19,11 +19,11 @@ bool gathers(std::int64_t outputs, std::int64_t depth, std::int64_t lanes) {
 }  // namespace
 
 ConvPass conv_pass(const ConvExtents& e, bool of_inputs, std::int64_t row_rest, std::int64_t column_rest) {
-  if (!of_inputs) return {e.height.of_outputs(), e.width.of_outputs(), e.height.out, e.width.out, 0, 0, 1, 1};
-  return {e.height.of_inputs(row_rest),
-          e.width.of_inputs(column_rest),
-          e.height.rest_count(row_rest),
-          e.width.rest_count(column_rest),
+  if (!of_inputs) return {taps_of_outputs(e.height), taps_of_outputs(e.width), e.height.out, e.width.out, 0, 0, 1, 1};
+  return {taps_of_inputs(e.height, row_rest),
+          taps_of_inputs(e.width, column_rest),
+          rest_count(e.height, row_rest),
+          rest_count(e.width, column_rest),
           row_rest,
           column_rest,
           e.height.stride,
@@ -40,8 +40,8 @@ ConvPlan conv_plan(const ConvExtents& e, bool of_inputs, std::int64_t lanes) {
                 .row_passes = of_inputs ? std::clamp<std::int64_t>(e.height.in, 1, e.height.stride) : 1,
                 .column_passes = of_inputs ? std::clamp<std::int64_t>(e.width.in, 1, e.width.stride) : 1};
   constexpr std::int64_t wanted_tiles = 8;
-  const std::int64_t rows = of_inputs ? e.height.rest_count(0) : e.height.out;
-  const std::int64_t columns = of_inputs ? e.width.rest_count(0) : e.width.out;
+  const std::int64_t rows = of_inputs ? rest_count(e.height, 0) : e.height.out;
+  const std::int64_t columns = of_inputs ? rest_count(e.width, 0) : e.width.out;
   const std::int64_t pixels = e.batch * rows * columns, passes = plan.row_passes * plan.column_passes * e.groups;
   plan.gathers = gathers(plan.outputs, plan.channels * e.taps(), lanes);
   std::int64_t max_pixels = std::min(max_shifted_pixels, max_shifted_sums / plan.outputs);

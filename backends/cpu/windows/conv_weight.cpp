@@ -70,7 +70,7 @@ class Contribution {
         memory_(memory) {}
 
   void add(Range channels, Range outputs) const {
-    const ConvTaps height = e_.height.of_outputs(), width = e_.width.of_outputs();
+    const ConvTaps height = taps_of_outputs(e_.height), width = taps_of_outputs(e_.width);
     const ConvField field = field_of(height, width);
     // Each element of the kernel gets planes of its own if those for all of them would be larger.
     const bool is_sparse = !plan_.gathers && field.flat() > max_flat(block_.pixels());

@@ -10,13 +10,8 @@ namespace asyncgrad::detail {
 
 namespace {
 
-struct Planes : PoolPlane {
-  std::int64_t count;
-
-  Planes(const PoolAttributes& a, const Shape& x, const Shape& y)
-      : PoolPlane{{x[2], y[2], a.kernel[0], a.stride[0], a.padding[0]},
-                  {x[3], y[3], a.kernel[1], a.stride[1], a.padding[1]}},
-        count(x[0] * x[1]) {}
+struct Planes : PoolBatch {
+  using PoolBatch::PoolBatch;
 
   std::int64_t per_tile() const {
     const double work =

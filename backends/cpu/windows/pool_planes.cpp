@@ -188,10 +188,6 @@ void max_at(const PoolPlane& plane, std::int64_t count, const T* x, T* y, std::i
   (is_small ? max_at_of<std::int32_t, T> : max_at_of<std::int64_t, T>)(plane, count, x, y, places, scratch);
 }
 
-double share_of_one(const PoolPlane& plane) {
-  return 1 / (static_cast<double>(plane.height.kernel) * static_cast<double>(plane.width.kernel));
-}
-
 // The sum of n adjacent elements, in eight running sums.
 template <class T>
 HWY_INLINE double sum_of(const T* x, std::int64_t n) {
@@ -211,7 +207,7 @@ HWY_INLINE double sum_of(const T* x, std::int64_t n) {
 template <class T>
 void mean_of_windows(const PoolPlane& plane, std::int64_t count, const T* x, T* y) {
   const std::int64_t width = plane.width.in;
-  const double share = share_of_one(plane);
+  const double share = plane.share();
   for (; count > 0; --count, x += plane.in(), y += plane.out()) {
     each_window(plane, [&](std::int64_t output, const Range& rows, const Range& columns) HWY_ATTR {
       const std::int64_t length = columns.end - columns.begin, row_count = rows.end - rows.begin;
@@ -231,7 +227,7 @@ template <class T>
 void mean(const PoolPlane& plane, std::int64_t count, const T* x, T* y, std::byte* scratch) {
   if (plane.width.out < min_row) return mean_of_windows(plane, count, x, y);
   const PoolAxis &height = plane.height, &width = plane.width;
-  const double share = share_of_one(plane);
+  const double share = plane.share();
   const ColumnList list(width, scratch);
   auto* HWY_RESTRICT const row_sums = reinterpret_cast<double*>(list.last);
   double* HWY_RESTRICT const y_sums = row_sums + width.in;
@@ -256,7 +252,7 @@ void mean(const PoolPlane& plane, std::int64_t count, const T* x, T* y, std::byt
 
 template <class T>
 void mean_grad_of_windows(const PoolPlane& plane, std::int64_t count, const T* dy, T* dx) {
-  const double share = share_of_one(plane);
+  const double share = plane.share();
   for (; count > 0; --count, dx += plane.in(), dy += plane.out()) {
     std::fill_n(dx, plane.in(), T{0});
     each_window(plane, [&](std::int64_t output, const Range& rows, const Range& columns) HWY_ATTR {
@@ -273,7 +269,7 @@ template <class T>
 void mean_grad(const PoolPlane& plane, std::int64_t count, const T* dy, T* dx, std::byte* scratch) {
   if (plane.width.out < min_row) return mean_grad_of_windows(plane, count, dy, dx);
   const PoolAxis &height = plane.height, &width = plane.width;
-  const double share = share_of_one(plane);
+  const double share = plane.share();
   const ColumnList list(width, scratch);
   T* HWY_RESTRICT const row_shares = reinterpret_cast<T*>(list.last);
   T* HWY_RESTRICT const dy_shares = row_shares + width.in;

@@ -1,41 +1,13 @@
 // Pooling of one plane (H, W). Internal.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "asyncgrad/backends/cpu/dispatch.h"
-#include "asyncgrad/backends/cpu/tiling.h"
+#include "asyncgrad/backends/pool_plane.h"
 
 namespace asyncgrad::detail {
-
-struct PoolAxis {
-  std::int64_t in, out, kernel, stride, padding;
-
-  // The elements of the input under the window of an output.
-  Range window(std::int64_t output) const {
-    const std::int64_t first = output * stride - padding;
-    return {std::max<std::int64_t>(0, first), std::min(in, first + kernel)};
-  }
-  // The elements of a window that lie inside of the input for some output.
-  Range elements() const {
-    return {std::max<std::int64_t>(0, padding - (out - 1) * stride), std::min(kernel, padding + in)};
-  }
-  // The outputs for which element k of the window lies inside: it is element output * stride + k - padding of the input.
-  Range outputs(std::int64_t k) const {
-    const std::int64_t first = padding - k, last = in - 1 + first;
-    const std::int64_t end = last < 0 ? 0 : std::min(out, last / stride + 1);
-    return {std::min(end, first <= 0 ? 0 : (first - 1) / stride + 1), end};
-  }
-};
-
-struct PoolPlane {
-  PoolAxis height, width;
-
-  std::int64_t in() const { return height.in * width.in; }
-  std::int64_t out() const { return height.out * width.out; }
-};
 
 // Functions of `count` planes one after another. Windows are reduced along the height first, a row of the input at a
 // time, and then along the width. `scratch` has pool_scratch_bytes(). The maximum is that of the first element that is
