@@ -15,25 +15,23 @@ namespace asyncgrad::detail::cuda {
 namespace {
 
 // The alignment on which products may rely.
-constexpr std::uint32_t good_alignment = 16;
+constexpr std::uint32_t good_alignment = 16;  // in bytes
 
 // Whether every matrix of every operand is, also those behind the first.
-bool is_aligned(const KernelCall& call) {
+bool are_aligned(const KernelCall& call) {
   for (int i = 0; i < call.view_count; ++i) {
     const Shape& shape = call.shape(i);
     const std::int64_t elements = shape.rank() > 2 ? shape[-1] * shape[-2] : 0;
-    const auto distance = static_cast<std::uintptr_t>(elements) * size_bytes(call.dtype(i));
-    if (reinterpret_cast<std::uintptr_t>(call.bytes(i)) % good_alignment != 0 || distance % good_alignment != 0) {
-      return false;
-    }
+    const std::int64_t distance = elements * static_cast<std::int64_t>(size_bytes(call.dtype(i)));
+    if (!cuda::is_aligned(call.bytes(i), distance)) return false;
   }
   return true;
 }
 
 void check(cublasStatus_t status, const char* operation, const KernelCall& call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw_error(operation, fmt::format("cuBLASLt answers {} for x {}, w {}", cublaslt().get_status_name(status),
-                                     call.shape(1).str(), call.shape(2).str()));
+  throw_error(operation, fmt::format("cuBLASLt answers {} for the operands {} and {}",
+                                     cublaslt().get_status_name(status), call.shape(1).str(), call.shape(2).str()));
 }
 
 using MadeHandle = OfCublasLt<cublasLtHandle_t, &CublasLt::destroy>;
@@ -75,14 +73,14 @@ class Planner {
   }
 
   cublasLtHandle_t handle() const { return handle_.get(); }
-  const Plan& plan(const Product& product, const char* operation, const KernelCall& call) {
+  const Plan& plan(const Product& product, const std::byte* bias, const char* operation, const KernelCall& call) {
     const auto known = plans_.find(product);
-    return known != plans_.end() ? known->second : plans_[product] = make(product, operation, call);
+    return known != plans_.end() ? known->second : plans_[product] = make(product, bias, operation, call);
   }
 
  private:
-  Plan make(Product p, const char* operation, const KernelCall& call) const;
-  static Plan described(const Product& p, const char* operation, const KernelCall& call);
+  Plan make(Product p, const std::byte* bias, const char* operation, const KernelCall& call) const;
+  static Plan described(const Product& p, const std::byte* bias, const char* operation, const KernelCall& call);
   cublasStatus_t find_algorithm(const Product& p, Plan& plan, const char* operation, const KernelCall& call) const;
 
   MadeHandle handle_;
@@ -90,20 +88,20 @@ class Planner {
 };
 
 // With the bias if cuBLASLt can add it, else without. Other errors are errors.
-Plan Planner::make(Product p, const char* operation, const KernelCall& call) const {
-  Plan plan = described(p, operation, call);
+Plan Planner::make(Product p, const std::byte* bias, const char* operation, const KernelCall& call) const {
+  Plan plan = described(p, bias, operation, call);
   cublasStatus_t status = find_algorithm(p, plan, operation, call);
   const bool is_refused = status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE;
   if (is_refused && p.has_bias) {
     p.has_bias = false;
-    plan = described(p, operation, call);
+    plan = described(p, bias, operation, call);
     status = find_algorithm(p, plan, operation, call);
   }
   check(status, operation, call);
   return plan;
 }
 
-Plan Planner::described(const Product& p, const char* operation, const KernelCall& call) {
+Plan Planner::described(const Product& p, const std::byte* bias, const char* operation, const KernelCall& call) {
   const CublasLt& lt = cublaslt();
   const cudaDataType_t type = p.dtype == DType::float64 ? CUDA_R_64F : CUDA_R_32F;
   Plan plan;
@@ -118,7 +116,7 @@ Plan Planner::described(const Product& p, const char* operation, const KernelCal
   set(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
   if (p.has_bias) {
     set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(call.bytes(3)));
+    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(bias));
   }
   const auto layout = [&](std::int64_t rows, std::int64_t columns, bool repeats) {
     const auto r = static_cast<std::uint64_t>(rows), c = static_cast<std::uint64_t>(columns);
@@ -174,7 +172,7 @@ Product matmul_product(const KernelCall& call) {
           .transpose_b = attributes.transpose_x,
           .dtype = call.dtype(0),
           .math = attributes.math,
-          .is_aligned = is_aligned(call)};
+          .is_aligned = are_aligned(call)};
 }
 
 // cuBLASLt adds a bias if it is aligned, except in float64, and perhaps not if an extent is 1. Before an activation it
@@ -186,20 +184,24 @@ Product dense_product(const KernelCall& call) {
                   .depth = call.shape(1)[1],
                   .dtype = call.dtype(0),
                   .math = attributes.math,
-                  .is_aligned = is_aligned(call)};
+                  .is_aligned = are_aligned(call)};
   product.has_bias = attributes.has_bias && attributes.activation == ActivationKind::none &&
                      product.dtype == DType::float32 && product.is_aligned && product.rows > 1 && product.columns > 1 &&
                      product.depth > 1;
   return product;
 }
 
-bool multiply(const KernelCall& call, const Product& product, const char* operation) {
+bool is_aligned(const std::byte* matrix, std::int64_t distance) {
+  return reinterpret_cast<std::uintptr_t>(matrix) % good_alignment == 0 && distance % good_alignment == 0;
+}
+
+bool multiply(const KernelCall& call, const Product& product, const Matrices& matrices, const char* operation) {
   const CublasLt& lt = cublaslt();
   std::shared_ptr<Planner>& planner = static_cast<const Launch*>(call.launch)->planner;
   if (planner == nullptr) planner = std::make_shared<Planner>(operation, call);
-  const Plan& plan = planner->plan(product, operation, call);
+  const Plan& plan = planner->plan(product, matrices.bias, operation, call);
   if (plan.has_bias) {
-    const void* const bias = call.bytes(3);
+    const void* const bias = matrices.bias;
     check(lt.matmul_desc_set_attribute(plan.product.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias)),
           operation, call);
   }
@@ -210,10 +212,9 @@ bool multiply(const KernelCall& call, const Product& product, const char* operat
   const void* const zero = is_float64 ? static_cast<const void*>(&zero64) : &zero32;
   const auto address = reinterpret_cast<std::uintptr_t>(call.scratch);
   std::byte* const workspace = call.scratch + (256 - address % 256) % 256;
-  std::byte* const out = call.bytes(0);
-  check(lt.matmul(planner->handle(), plan.product.get(), one, call.bytes(2), plan.a.get(), call.bytes(1), plan.b.get(),
-                  zero, out, plan.d.get(), out, plan.d.get(), &plan.algorithm, workspace,
-                  static_cast<std::size_t>(multiply_scratch_bytes - 256), stream_of(call)),
+  check(lt.matmul(planner->handle(), plan.product.get(), one, matrices.a, plan.a.get(), matrices.b, plan.b.get(),
+                  product.accumulates ? one : zero, matrices.d, plan.d.get(), matrices.d, plan.d.get(), &plan.algorithm,
+                  workspace, static_cast<std::size_t>(multiply_scratch_bytes - 256), stream_of(call)),
         operation, call);
   return plan.has_bias;
 }

@@ -1,14 +1,17 @@
-// The products that matmul and dense ask of cuBLASLt. Internal.
+// The products that operations ask of cuBLASLt. Internal.
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 
 #include "asyncgrad/core/backend/kernels.h"
 
 namespace asyncgrad::detail::cuda {
 
-// D = op(A) op(B) + bias, all stored by columns; op transposes or not, and the bias has an element for each row of D. Our
+inline constexpr std::int64_t max_batches = 65535;  // the blocks of a grid along one axis
+
+// D = op(A) op(B) + bias, or D + op(A) op(B), all stored by columns; op transposes or not, and the bias has an element for each row of D. Our
 // matrices are stored by rows, which seen by columns are their transposes: out = x w becomes out^T = w^T x^T, so that A
 // is w, B is x and D is out.
 struct Product {
@@ -16,9 +19,9 @@ struct Product {
   bool transpose_a = false, transpose_b = false;
   DType dtype = DType::float32;
   MathMode math = MathMode::float32;
-  bool has_bias = false;
+  bool has_bias = false, accumulates = false;
   bool is_aligned = false;  // true if all matrices are aligned to 16 bytes
-  // So many products in one call, of matrices one behind another, or of one A or B with all.
+  // So many products in one call, max_batches at most, of matrices one behind another, or of one A or B with all.
   std::int64_t batches = 1;
   bool repeats_a = false, repeats_b = false;
 
@@ -35,9 +38,20 @@ Product matmul_product(const KernelCall& call);  // one of those along the leadi
 // The product has a bias if cuBLASLt is to add it. Every activation is ours: cuBLASLt's relu makes 0 of NaN.
 Product dense_product(const KernelCall& call);
 
-// Puts the product on the queue; `call` has out, x, w and, if the product has one, a bias. Returns whether the bias is
-// added: cuBLASLt may have no algorithm that does so. Throws Error if cuBLASLt cannot compute the product.
-bool multiply(const KernelCall& call, const Product& product, const char* operation);
+// Where the matrices lie; those of a batch lie behind these.
+struct Matrices {
+  const std::byte *a, *b;
+  std::byte* d;
+  const std::byte* bias = nullptr;
+};
+
+// Whether products may rely on the alignment of a matrix, and of others that follow it at this distance, in bytes.
+bool is_aligned(const std::byte* matrix, std::int64_t distance = 0);
+
+// Puts the product on the queue, for the operation of this call, whose scratch memory begins with what the product needs.
+// Returns whether the bias is added: cuBLASLt may have no algorithm that does so. Throws Error if cuBLASLt cannot compute
+// the product.
+bool multiply(const KernelCall& call, const Product& product, const Matrices& matrices, const char* operation);
 inline constexpr std::int64_t multiply_scratch_bytes = (std::int64_t{32} << 20) + 256;
 
 // --- in dense.cu

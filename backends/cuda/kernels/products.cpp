@@ -1,6 +1,5 @@
 // matmul and dense by cuBLASLt.
 #include <algorithm>
-#include <array>
 
 #include "asyncgrad/backends/broadcast.h"
 #include "asyncgrad/backends/cuda/families.h"
@@ -35,7 +34,6 @@ std::int64_t matrix_bytes(const View& view) {
 // The products of the last of the leading axes in one call, once for each index of the others: there are others where x
 // or w is repeated along some axes and not along the rest.
 void run_matmul(const KernelCall& call, int) {
-  constexpr std::int64_t max_batches = 65535;  // the blocks of a grid along one axis
   Product product = matmul_product(call);
   if (is_empty(product)) return;
   if (product.depth == 0) return finish(call, false, ActivationKind::none, true);
@@ -43,14 +41,13 @@ void run_matmul(const KernelCall& call, int) {
   const Broadcast broadcast(leading, {&x, &w}, 2);
   product.repeats_a = broadcast.column_step(1) == 0;
   product.repeats_b = broadcast.column_step(0) == 0;
-  std::array<View, 3> views{call.views[0], call.views[1], call.views[2]};
   for (std::int64_t i = 0; i < leading.numel(); i += product.batches) {
     product.batches = std::min(broadcast.columns() - i % broadcast.columns(), max_batches);
-    const std::array<std::int64_t, 3> matrices = {i, broadcast.offset(0, i), broadcast.offset(1, i)};
-    for (std::size_t k = 0; k < views.size(); ++k) {
-      views[k].data = call.views[k].data + matrices[k] * matrix_bytes(views[k]);
-    }
-    multiply({views.data(), 3, call.attributes_bytes, call.scratch, call.launch}, product, "matmul");
+    const auto matrix = [&](int operand, std::int64_t index) {
+      return call.bytes(operand) + index * matrix_bytes(call.views[operand]);
+    };
+    multiply(call, product, {matrix(2, broadcast.offset(1, i)), matrix(1, broadcast.offset(0, i)), matrix(0, i)},
+             "matmul");
   }
 }
 
@@ -59,7 +56,8 @@ void run_dense(const KernelCall& call, int) {
   const Product product = dense_product(call);
   if (is_empty(product)) return;
   if (product.depth == 0) return finish(call, attributes.has_bias, attributes.activation, true);
-  const bool needs_bias = !multiply(call, product, "dense") && attributes.has_bias;
+  const Matrices matrices{call.bytes(2), call.bytes(1), call.bytes(0), attributes.has_bias ? call.bytes(3) : nullptr};
+  const bool needs_bias = !multiply(call, product, matrices, "dense") && attributes.has_bias;
   if (needs_bias || attributes.activation != ActivationKind::none) {
     finish(call, needs_bias, attributes.activation, false);
   }

@@ -145,7 +145,7 @@ TEST(CudaProducts, SayWhatFailed) {
       emulator::set_faults({.function = function, .index = index});
       EXPECT_THAT(multiply, testing::ThrowsMessage<Error>(testing::AllOf(
                                 testing::StartsWith("[matmul] cuBLASLt answers CUBLAS_STATUS_INTERNAL_ERROR"),
-                                testing::HasSubstr("x (2, 3), w (3, 5)"))));
+                                testing::HasSubstr("operands (2, 3) and (3, 5)"))));
       EXPECT_EQ(emulator::cublaslt_objects(), before);
     }
   }
