@@ -1,6 +1,7 @@
 // Convolution and pooling. All are queued and may wait for room in the queue; all are differentiable, any number of
 // times. They throw Error at the call for int64, for shapes and options that do not fit, and for types or devices that
-// differ. They run on the CPU alone. core/math_mode.h does not change their precision.
+// differ. On a GPU convolutions have the precision of core/math_mode.h, except for those of few outputs in a group, which
+// are computed in float32, as all are on a CPU.
 #pragma once
 
 #include <cstdint>

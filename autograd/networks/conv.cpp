@@ -30,6 +30,12 @@ Tensor conv_input(const Conv& conv, const Tensor& dy, const Tensor& w, const Ten
                   Location where);
 Tensor conv_weight(const Conv& conv, const Tensor& x, const Tensor& dy, const Shape& shape);
 
+// Each has the math mode of the call that queues it, which for a gradient is another call.
+Conv in_math_mode(Conv conv) {
+  conv.math = math_mode();
+  return conv;
+}
+
 // They begin with a bias if they are what a user called.
 void submit_with_bias(Op op, const Conv& conv, const Tensor& result, const Tensor& x, const Tensor& w,
                       const Tensor& bias, Location where) {
@@ -38,7 +44,7 @@ void submit_with_bias(Op op, const Conv& conv, const Tensor& result, const Tenso
   operands.add(reads(x));
   operands.add(reads(w));
   operands.add_reads(bias);
-  submit(op, operands, conv, where);
+  submit(op, operands, in_math_mode(conv), where);
 }
 
 Tensor conv_output(const Conv& conv, const Tensor& x, const Tensor& w, const Tensor& bias, const Shape& shape,
@@ -87,7 +93,7 @@ Tensor conv_weight(const Conv& conv, const Tensor& x, const Tensor& dy, const Sh
   const std::int64_t groups = conv.groups, outputs = shape[0] / groups;
   const std::int64_t parts = conv_weight_parts(x.size(0), groups, shape[1], shape[2] * shape[3], outputs);
   const Tensor sums = make_like(dy, {parts * groups, shape[1], shape[2], shape[3], outputs});
-  submit(Op::conv_weight, {writes(sums), reads(x), reads(dy)}, conv, Location());
+  submit(Op::conv_weight, {writes(sums), reads(x), reads(dy)}, in_math_mode(conv), Location());
   Tensor w = weight_of(sums, groups, shape);
   if (!records(x, dy)) return w;
   record(Recorded(Op::conv_weight).as(name_of(conv)), Location(), w, {x, dy},

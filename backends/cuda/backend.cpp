@@ -46,7 +46,7 @@ constexpr auto table = kernel_table(
     KernelRow{Op::cross_entropy_grad, &kernels::cross_entropy_grad}, not_yet(Op::ctc), not_yet(Op::ctc_grad),
     KernelRow{Op::layer_norm, &kernels::layer_norm}, KernelRow{Op::layer_norm_grad, &kernels::layer_norm_grad},
     not_yet(Op::group_norm), not_yet(Op::group_norm_grad), not_yet(Op::batch_norm), not_yet(Op::batch_norm_grad),
-    not_yet(Op::conv), not_yet(Op::conv_input), not_yet(Op::conv_weight), not_yet(Op::max_pool),
+    KernelRow{Op::conv, &kernels::conv}, not_yet(Op::conv_input), not_yet(Op::conv_weight), not_yet(Op::max_pool),
     not_yet(Op::max_pool_grad), not_yet(Op::avg_pool), not_yet(Op::avg_pool_grad),
     KernelRow{Op::dropout, &kernels::dropout}, not_yet(Op::attention), not_yet(Op::attention_grad),
     not_yet(Op::recurrent_cell), not_yet(Op::recurrent_cell_grad), KernelRow{Op::strided_copy, &kernels::strided_copy},

@@ -4,15 +4,18 @@
 #include <array>
 #include <cstdint>
 
+#include "asyncgrad/core/math_mode.h"
+
 namespace asyncgrad::detail {
 
 // Each pair is of the axes of height and width.
 struct ConvAttributes {
   std::array<std::int64_t, 2> stride{1, 1}, padding{}, dilation{1, 1};
   std::int64_t groups = 1;
-  bool is_one_dimensional = false;  // of a height of 1, and named conv1d
-  bool is_transposed = false;       // conv_input is what a user called, conv its gradient
-  std::array<std::uint8_t, 6> unused{};
+  bool is_one_dimensional = false;    // of a height of 1, and named conv1d
+  bool is_transposed = false;         // conv_input is what a user called, conv its gradient
+  MathMode math = MathMode::float32;  // of products on a GPU
+  std::array<std::uint8_t, 5> unused{};
 };
 // The gradient of a weight (O, C / groups, h, w) is computed for parts of the batch, so that there is work for several
 // threads. What is computed at once is of some channels, and of some outputs in parts of about the same length.

@@ -58,6 +58,7 @@ DeviceCases product_cases();
 DeviceCases random_cases();
 DeviceCases reduction_cases();
 DeviceCases update_cases();
+DeviceCases window_cases();
 
 const DeviceCases& device_cases();  // all of them
 

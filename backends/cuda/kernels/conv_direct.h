@@ -1,0 +1,21 @@
+// Convolutions whose groups have few outputs, without products of matrices: these would be of a few columns, for which
+// cuBLASLt has no fast algorithm. Internal.
+#pragma once
+
+#include <cstdint>
+
+#include "asyncgrad/backends/conv_extents.h"
+#include "asyncgrad/core/backend/kernels.h"
+
+namespace asyncgrad::detail::cuda {
+
+// Whether sums of `depth` terms, of which a group has `outputs` for each pixel, are computed here.
+constexpr bool conv_is_direct(std::int64_t outputs, std::int64_t depth) {
+  constexpr std::int64_t few_outputs = 8, max_depth = 1024;
+  return outputs <= few_outputs && depth <= max_depth;
+}
+
+// The operations of these operands, in float32 or float64. Without images a weight's gradient is zero.
+void conv_direct(const KernelCall& call, const ConvExtents& extents);
+
+}  // namespace asyncgrad::detail::cuda

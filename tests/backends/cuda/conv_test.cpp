@@ -1,0 +1,59 @@
+// What the comparison of convolutions with the CPU's, in device_test.cpp, does not see.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/backends/cuda/kernels/product.h"
+#include "tests/backends/cuda/both_backends.h"
+#include "tests/backends/cuda/emulator/cublaslt.h"
+#include "tests/backends/cuda/fake_gpus.h"
+
+namespace asyncgrad::tests {
+
+namespace {
+
+// A mode has products of its own.
+TEST(CudaConv, HasTheMathModeOfItsCall) {
+  FakeGpus gpus;
+  const Tensor x = ones({1, 2, 5, 5}, {.device = "cuda"}), w = ones({9, 2, 3, 3}, {.device = "cuda"});
+  emulator::set_faults({});
+  const auto products_after = [&](MathMode mode) {
+    const detail::MathModeScope scope(mode);
+    conv2d(x, w).wait();
+    return emulator::cublaslt_calls()["create_description"];
+  };
+  EXPECT_EQ(products_after(MathMode::float32), 1);
+  EXPECT_EQ(products_after(MathMode::tf32), 2);
+  EXPECT_EQ(products_after(MathMode::float32), 2);
+}
+
+std::int64_t scratch_bytes(detail::Op op, DType dtype, const Shape& out, const Shape& x, const Shape& w,
+                           std::int64_t groups) {
+  const auto view = [dtype](const Shape& shape) {
+    return detail::View{nullptr, shape, dtype, detail::Access::read, Device()};
+  };
+  const detail::View views[] = {view(out), view(x), view(w)};
+  const detail::ConvAttributes attributes{.groups = groups};
+  return detail::cuda_backend().kernels[static_cast<std::size_t>(op)].scratch_bytes({views, 3, &attributes});
+}
+
+// However large the images are.
+TEST(CudaConv, TakesLittleScratchMemory) {
+  using detail::Op;
+  for (const DType dtype : {float32, float64}) {
+    for (const std::int64_t batch : {1, 64, 4096}) {
+      for (const std::int64_t edge : {16, 512}) {
+        for (const std::int64_t groups : {1, 4}) {
+          const Shape x{batch, 64, edge, edge}, w{256, 64 / groups, 3, 3}, y{batch, 256, edge - 2, edge - 2};
+          const std::int64_t most = detail::cuda::multiply_scratch_bytes + (std::int64_t{32} << 20);
+          EXPECT_LE(scratch_bytes(Op::conv, dtype, y, x, w, groups), most);
+          EXPECT_GT(scratch_bytes(Op::conv, dtype, y, x, w, groups), detail::cuda::multiply_scratch_bytes);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+}  // namespace asyncgrad::tests
