@@ -84,6 +84,14 @@ void unfold(const KernelCall& call, T* columns, const T* x, std::int64_t channel
   for_each(call, pixels.parts * channels * tile.width, Unfold<T>{columns, x, channels, height, width, pixels, tile});
 }
 
+// columns (parts, channels, pixels of the tile) = a tensor of outputs.
+template <class T>
+void unfold_outputs(const KernelCall& call, T* columns, const T* y, std::int64_t channels, const ConvPixels& pixels,
+                    const Tile& tile) {
+  unfold(call, columns, y, channels, {pixels.rows, pixels.rows, 1, 1, 0, 1},
+         {pixels.columns, pixels.columns, 1, 1, 0, 1}, pixels, tile);
+}
+
 // The pixels of a tile in y = columns (channels, pixels of the tile) + bias.
 template <class T>
 struct FoldOutputs {
@@ -110,6 +118,33 @@ struct AddBias {
 
   __device__ void operator()(std::int64_t i) const {
     y[i] += bias[divided(divided(i, plane).quotient, channels).remainder];
+  }
+};
+
+// dx = bias + columns (channels, kernel height, kernel width, pixels of the tile), each element the sum of those for the
+// outputs that have read it. An image that began in an earlier tile is added to.
+template <class T>
+struct FoldInputs {
+  T* dx;
+  const T *columns, *bias;  // the bias may be null
+  ConvExtents e;
+  Tile tile;
+  std::int64_t first_image;  // of which an output is in the tile
+
+  __device__ void operator()(std::int64_t number) const {
+    const Divided in_plane = divided(number, e.in_plane()), at = divided(in_plane.quotient, e.groups * e.channels);
+    const Divided pixel = divided(in_plane.remainder, e.width.in);
+    const std::int64_t channel = at.remainder, first_output = (first_image + at.quotient) * e.out_plane() - tile.begin;
+    T* const to = dx + first_image * e.groups * e.channels * e.in_plane() + number;
+    T sum = first_output < 0 ? *to : bias == nullptr ? T(0) : bias[channel];
+    const T* const lines = columns + channel * e.taps() * tile.width;
+    each_reader(e.height, pixel.quotient, [&](std::int64_t i, std::int64_t row) {
+      each_reader(e.width, pixel.remainder, [&](std::int64_t j, std::int64_t column) {
+        const std::int64_t output = first_output + row * e.width.out + column;
+        if (output >= 0 && output < tile.width) sum += lines[(i * e.width.kernel + j) * tile.width + output];
+      });
+    });
+    *to = sum;
   }
 };
 
@@ -225,8 +260,103 @@ std::int64_t conv_scratch_bytes(const KernelCall& call) {
   return scratch_bytes_of(conv_way(e), tiles_of(call, e), elements_of_pixel(e), call.dtype(0));
 }
 
+// --- dx: in each group columns (depth, pixels) = w^T (depth, outputs) dy (outputs, pixels), from which dx takes sums
+
+ConvExtents input_extents(const KernelCall& call) { return {call, 0, 2, 1}; }
+Way input_way(const ConvExtents& e) { return way_of(e, e.channels, e.outputs * e.taps()); }
+
+template <class T>
+void input_by_planes(const KernelCall& call, const ConvExtents& e) {
+  const Product product{.rows = e.in_plane(),
+                        .columns = e.channels,
+                        .depth = e.outputs,
+                        .transpose_b = true,
+                        .batches = e.batch,
+                        .repeats_b = true};
+  multiply_matrices(call, Op::conv_input, product, call.data<T>(1), call.data<T>(2), call.data<T>(0));
+  add_bias<T>(call);
+}
+
+template <class T>
+void input_by_tiles(const KernelCall& call, const ConvExtents& e) {
+  const std::int64_t depth = e.channels * e.taps(), outputs = e.groups * e.outputs;
+  const ConvPixels pixels = pixels_of(e);
+  tiles_of(call, e).each([&](const Tile& tile) {
+    const TileMatrices<T> tile_of(call, e.groups * depth * tile.width);
+    unfold_outputs(call, tile_of.second, call.data<T>(1), outputs, pixels, tile);
+    const Product product{
+        .rows = tile.width, .columns = depth, .depth = e.outputs, .transpose_b = true, .batches = e.groups};
+    multiply_matrices(call, Op::conv_input, product, tile_of.second, call.data<T>(2), tile_of.first);
+    const std::int64_t first_image = tile.begin / pixels.plane();
+    const std::int64_t end = (tile.begin + tile.width + pixels.plane() - 1) / pixels.plane();
+    for_each(call, (std::min(end, e.batch) - first_image) * e.groups * e.channels * e.in_plane(),
+             FoldInputs<T>{call.data<T>(0), tile_of.first, bias_of<T>(call), e, tile, first_image});
+  });
+}
+
+void run_conv_input(const KernelCall& call, int) {
+  const ConvExtents e = input_extents(call);
+  const Way way = input_way(e);
+  if (way == Way::direct) return conv_input_direct(call, e);
+  visit_floating(call.dtype(0), [&]<class T>(T) {
+    if (way == Way::by_planes) input_by_planes<T>(call, e);
+    if (way == Way::by_tiles) input_by_tiles<T>(call, e);
+  });
+}
+
+std::int64_t input_scratch_bytes(const KernelCall& call) {
+  const ConvExtents e = input_extents(call);
+  return scratch_bytes_of(input_way(e), tiles_of(call, e), elements_of_pixel(e), call.dtype(0));
+}
+
+// --- dw: in each part and group dw (depth, outputs) = columns (depth, pixels) dy^T (pixels, outputs), added up over tiles
+
+ConvExtents weight_extents(const KernelCall& call) { return {call, 1, 0, 2}; }
+std::int64_t parts_of(const KernelCall& call, const ConvExtents& e) { return call.shape(0)[0] / e.groups; }
+Tiles weight_tiles(const KernelCall& call, const ConvExtents& e) {
+  const std::int64_t parts = parts_of(call, e);
+  return {pixels_of(e, parts).of_largest_part(), parts * elements_of_pixel(e), call.dtype(0)};
+}
+bool weight_is_direct(const KernelCall& call, const ConvExtents& e) {
+  // Without images there is no product, whose result would be zero.
+  return e.batch == 0 || conv_is_direct(e.outputs, e.channels * e.taps()) || call.shape(0)[0] > max_batches;
+}
+
+template <class T>
+void weight_by_tiles(const KernelCall& call, const ConvExtents& e) {
+  const std::int64_t depth = e.channels * e.taps(), parts = parts_of(call, e);
+  const ConvPixels pixels = pixels_of(e, parts);
+  weight_tiles(call, e).each([&](const Tile& tile) {
+    const TileMatrices<T> tile_of(call, parts * e.groups * depth * tile.width);
+    unfold(call, tile_of.first, call.data<T>(1), e.groups * e.channels, e.height, e.width, pixels, tile);
+    unfold_outputs(call, tile_of.second, call.data<T>(2), e.groups * e.outputs, pixels, tile);
+    const Product product{.rows = e.outputs,
+                          .columns = depth,
+                          .depth = tile.width,
+                          .transpose_a = true,
+                          .accumulates = tile.begin > 0,
+                          .batches = parts * e.groups};
+    multiply_matrices(call, Op::conv_weight, product, tile_of.second, tile_of.first, call.data<T>(0));
+  });
+}
+
+void run_conv_weight(const KernelCall& call, int) {
+  const ConvExtents e = weight_extents(call);
+  if (weight_is_direct(call, e)) return conv_weight_direct(call, e);
+  visit_floating(call.dtype(0), [&]<class T>(T) { weight_by_tiles<T>(call, e); });
+}
+
+std::int64_t weight_scratch_bytes(const KernelCall& call) {
+  const ConvExtents e = weight_extents(call);
+  if (weight_is_direct(call, e)) return conv_weight_direct_scratch_bytes(call, e);
+  return scratch_bytes_of(Way::by_tiles, weight_tiles(call, e), parts_of(call, e) * elements_of_pixel(e),
+                          call.dtype(0));
+}
+
 }  // namespace
 
 constinit const Kernel kernels::conv{.run = run_conv, .scratch_bytes = conv_scratch_bytes};
+constinit const Kernel kernels::conv_input{.run = run_conv_input, .scratch_bytes = input_scratch_bytes};
+constinit const Kernel kernels::conv_weight{.run = run_conv_weight, .scratch_bytes = weight_scratch_bytes};
 
 }  // namespace asyncgrad::detail::cuda

@@ -17,5 +17,10 @@ constexpr bool conv_is_direct(std::int64_t outputs, std::int64_t depth) {
 
 // The operations of these operands, in float32 or float64. Without images a weight's gradient is zero.
 void conv_direct(const KernelCall& call, const ConvExtents& extents);
+void conv_input_direct(const KernelCall& call, const ConvExtents& extents);
+
+// The scratch memory has this size: a few thousand elements at most, or as many as the weight.
+void conv_weight_direct(const KernelCall& call, const ConvExtents& extents);
+std::int64_t conv_weight_direct_scratch_bytes(const KernelCall& call, const ConvExtents& extents);
 
 }  // namespace asyncgrad::detail::cuda

@@ -5,31 +5,73 @@ namespace asyncgrad::tests {
 
 namespace {
 
-DeviceCase conv_case(std::string name, const Shape& x, const Shape& w, const Conv2dOptions& options, bool has_bias) {
-  return {"conv2d_" + std::move(name),
-          {detail::Op::conv},
+using detail::Op;
+
+// Results of parameters x, w and, if it has one, the bias.
+template <class Function>
+DeviceCase conv_case(std::string name, const Shape& x, const Shape& w, std::int64_t bias, Function function) {
+  return {std::move(name),
+          {Op::conv, Op::conv_input, Op::conv_weight},
           [=](Inputs& in) {
-            const Tensor image = in(x), weight = in(w);
-            return Results{conv2d(image, weight, has_bias ? in({w[0]}) : Tensor(), options)};
+            std::vector<Tensor> parameters{in.parameter(x), in.parameter(w)};
+            if (bias > 0) parameters.push_back(in.parameter({bias}));
+            const Tensor y = function(parameters[0], parameters[1], bias > 0 ? parameters[2] : Tensor());
+            return with_gradients(in, y, parameters);
           },
           1e-4};
+}
+
+DeviceCase conv2d_case(const std::string& name, const Shape& x, const Shape& w, bool has_bias,
+                       const Conv2dOptions& options = {}) {
+  return conv_case("conv2d_" + name, x, w, has_bias ? w[0] : 0,
+                   [=](const Tensor& image, const Tensor& weight, const Tensor& bias) {
+                     return conv2d(image, weight, bias, options);
+                   });
+}
+DeviceCase transposed_case(const std::string& name, const Shape& x, const Shape& w, bool has_bias,
+                           const ConvTranspose2dOptions& options) {
+  return conv_case("conv_transpose2d_" + name, x, w, has_bias ? w[1] * options.groups : 0,
+                   [=](const Tensor& image, const Tensor& weight, const Tensor& bias) {
+                     return conv_transpose2d(image, weight, bias, options);
+                   });
+}
+
+// Of so many elements for each pixel that their matrices do not fit into one tile, which begins within an image.
+Results conv_of_many_tiles(Inputs& in) {
+  const Tensor x = in.parameter({2, 32, 67, 68}, 0, 1), w = in.parameter({1, 32, 64, 64}, 0, 1);
+  return with_gradients(in, conv2d(x, w), {x, w});
 }
 
 }  // namespace
 
 DeviceCases window_cases() {
+  const Conv2dOptions uneven{.stride = {2, 3}, .padding = {2, 1}, .dilation = {1, 2}};
   return {
-      conv_case("of_tiles", {3, 5, 13, 11}, {10, 5, 3, 3}, {.padding = 1}, true),
-      conv_case("strided", {2, 6, 12, 9}, {9, 6, 5, 3}, {.stride = {2, 3}, .padding = {2, 1}, .dilation = {1, 2}},
-                false),
-      conv_case("of_groups", {2, 12, 9, 7}, {27, 4, 3, 6}, {.padding = {0, 3}, .groups = 3}, true),
-      conv_case("of_points", {3, 20, 8, 9}, {12, 20, 1, 1}, {}, true),
-      conv_case("of_few_points", {3, 20, 3, 2}, {12, 20, 1, 1}, {}, false),
-      conv_case("of_one_pixel", {9, 3, 4, 4}, {10, 3, 4, 4}, {}, true),
-      conv_case("direct", {3, 4, 11, 9}, {6, 4, 3, 5}, {.stride = {1, 2}, .padding = {1, 4}, .dilation = {3, 1}}, true),
-      conv_case("depthwise", {2, 12, 10, 9}, {12, 1, 3, 3}, {.stride = 2, .padding = 1, .groups = 12}, true),
-      conv_case("of_depth_multiples", {2, 6, 7, 6}, {30, 1, 2, 3}, {.groups = 6}, false),
-      conv_case("of_no_images", {0, 5, 13, 11}, {10, 5, 3, 3}, {}, true),
+      conv2d_case("of_tiles", {3, 15, 7, 9}, {10, 15, 3, 3}, true, {.padding = 1}),
+      conv2d_case("uneven", {2, 10, 12, 9}, {9, 10, 5, 3}, false, uneven),
+      conv2d_case("of_groups", {2, 30, 7, 5}, {27, 10, 3, 6}, true, {.padding = {0, 3}, .groups = 3}),
+      conv2d_case("of_points", {3, 20, 8, 9}, {12, 20, 1, 1}, true),
+      conv2d_case("of_few_points", {3, 20, 3, 2}, {12, 20, 1, 1}, false),
+      conv2d_case("of_strided_points", {3, 20, 9, 20}, {12, 20, 1, 1}, true, {.stride = 2}),
+      conv2d_case("of_one_pixel", {9, 12, 4, 4}, {10, 12, 4, 4}, true),
+      conv2d_case("in_parts", {11, 9, 6, 5}, {10, 9, 3, 3}, false),
+      conv2d_case("direct", {9, 4, 11, 9}, {6, 4, 3, 5}, true,
+                  {.stride = {1, 2}, .padding = {1, 4}, .dilation = {3, 1}}),
+      conv2d_case("direct_in_chunks", {1, 2, 70, 66}, {3, 2, 3, 3}, false, {.padding = 1}),
+      conv2d_case("depthwise", {2, 12, 10, 9}, {12, 1, 3, 3}, true, {.stride = 2, .padding = 1, .groups = 12}),
+      conv2d_case("depthwise_multiplied", {2, 6, 7, 6}, {30, 1, 2, 3}, false, {.groups = 6}),
+      conv2d_case("of_no_images", {0, 15, 7, 9}, {10, 15, 3, 3}, true),
+      conv2d_case("direct_of_no_images", {0, 3, 7, 9}, {4, 3, 3, 3}, true),
+      {"conv2d_of_many_tiles", {Op::conv, Op::conv_input, Op::conv_weight}, conv_of_many_tiles, 1e-4},
+      conv_case("conv1d", {3, 12, 40}, {10, 12, 5}, 10,
+                [](const Tensor& x, const Tensor& w, const Tensor& bias) {
+                  return conv1d(x, w, bias, {.stride = 2, .padding = 3});
+                }),
+      transposed_case("of_tiles", {2, 10, 5, 6}, {10, 11, 3, 4}, true,
+                      {.stride = 2, .padding = 1, .output_padding = 1}),
+      transposed_case("of_gaps", {2, 10, 3, 4}, {10, 11, 2, 2}, true, {.stride = 3, .output_padding = 2}),
+      transposed_case("of_points", {2, 12, 8, 9}, {12, 10, 1, 1}, true, {}),
+      transposed_case("direct", {2, 6, 5, 6}, {6, 2, 3, 3}, true, {.stride = {2, 1}, .dilation = {1, 2}, .groups = 2}),
   };
 }
 
