@@ -1,4 +1,4 @@
-// Attention. It runs on the CPU alone.
+// Attention.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ struct AttentionOptions {
 // It takes a block of queries and keys at a time and never holds all scores, not even for the gradient, unless the mask
 // requires a gradient. Differentiable in q, k, v and the mask. Queued; may wait for room. Throws Error at the call for
 // int64, for shapes that do not fit, for D = 0, for a scale that is not finite, and for types or devices that differ.
-// core/math_mode.h sets the precision of products.
+// core/math_mode.h sets the precision of products on a CPU; a GPU computes in the operands' type.
 Tensor scaled_dot_product_attention(const Arg& q, const Arg& k, const Arg& v, const AttentionOptions& options = {});
 
 }  // namespace asyncgrad

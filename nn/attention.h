@@ -1,4 +1,4 @@
-// Attention with several heads. It runs on the CPU alone.
+// Attention with several heads.
 #pragma once
 
 #include <cstdint>

@@ -51,6 +51,7 @@ struct DeviceCase {
 using DeviceCases = std::vector<DeviceCase>;
 
 // Each subject's, from cases/SUBJECT.cpp.
+DeviceCases attention_cases();
 DeviceCases elementwise_cases();
 DeviceCases movement_cases();
 DeviceCases normalisation_cases();
