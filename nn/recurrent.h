@@ -1,4 +1,4 @@
-// Layers for sequences: RNN, GRU, LSTM. They run on the CPU alone.
+// Layers for sequences: RNN, GRU, LSTM.
 //
 // x (T, N, I) has N sequences of T steps; the result (T, N, D H) has the state after each step, where D is 2 with
 // `both_directions` and else 1; the second H are those of the direction from the last step to the first. With several
@@ -74,7 +74,7 @@ struct RNN {
 
   // The output of run(). All calls are queued and may wait for room. They throw Error if x is not (T, N, I) with T > 0,
   // or has another type or device than the weights, for weights that do not fit each other, and for a start that does
-  // not fit. A length that is not in [0, T] is an Error at the wait.
+  // not fit. A length that is not in [0, T] is an Error at the wait, and stands on a GPU for the nearest one that is.
   Tensor operator()(const Arg& x) const { return run(x).output; }
   RecurrentResult run(const Arg& x, const RecurrentStart& start = {}) const;
   void members(Members& m);

@@ -1,6 +1,6 @@
 // One step of a recurrent layer: RNNCell, GRUCell, LSTMCell, for loops that compute something between the steps, such as
 // attention or the next input. Formulas, gates and initial values are those of recurrent.h; a step has the bits of a
-// layer's run() over a sequence of one. A whole sequence is faster in a layer. They run on the CPU alone.
+// layer's run() over a sequence of one. A whole sequence is faster in a layer.
 //
 // Their calls take x (N, I) and a state (N, H), of which Tensor{} stands for zeros, and give the state after the step.
 // They are queued and may wait for room. They throw Error for other shapes, for types or devices that differ, and for

@@ -50,11 +50,12 @@ constexpr auto table = kernel_table(
     KernelRow{Op::conv_weight, &kernels::conv_weight}, not_yet(Op::max_pool), not_yet(Op::max_pool_grad),
     not_yet(Op::avg_pool), not_yet(Op::avg_pool_grad), KernelRow{Op::dropout, &kernels::dropout},
     KernelRow{Op::attention, &kernels::attention}, KernelRow{Op::attention_grad, &kernels::attention_grad},
-    not_yet(Op::recurrent_cell), not_yet(Op::recurrent_cell_grad), KernelRow{Op::strided_copy, &kernels::strided_copy},
-    KernelRow{Op::concat, &kernels::concat}, KernelRow{Op::take, &kernels::take},
-    KernelRow{Op::take_grad, &kernels::take_grad}, KernelRow{Op::gather, &kernels::gather},
-    KernelRow{Op::scatter_add, &kernels::scatter_add}, not_yet(Op::first_places),
-    KernelRow{Op::one_hot, &kernels::one_hot}, KernelRow{Op::triangle, &kernels::triangle},
+    KernelRow{Op::recurrent_cell, &kernels::recurrent_cell},
+    KernelRow{Op::recurrent_cell_grad, &kernels::recurrent_cell_grad},
+    KernelRow{Op::strided_copy, &kernels::strided_copy}, KernelRow{Op::concat, &kernels::concat},
+    KernelRow{Op::take, &kernels::take}, KernelRow{Op::take_grad, &kernels::take_grad},
+    KernelRow{Op::gather, &kernels::gather}, KernelRow{Op::scatter_add, &kernels::scatter_add},
+    not_yet(Op::first_places), KernelRow{Op::one_hot, &kernels::one_hot}, KernelRow{Op::triangle, &kernels::triangle},
     KernelRow{Op::custom, &kernels::custom}, not_yet(Op::source), not_yet(Op::collective),
     KernelRow{Op::update, &kernels::update}, not_yet(Op::update_rows));
 

@@ -15,18 +15,6 @@ namespace {
 // A step of one element costs about as much as this many additions.
 constexpr std::int64_t cost_of_element = 16;
 
-// The operands, which the kinds of layers have in one order, though not all of them.
-struct Operands {
-  RecurrentKind kind;
-  bool has_lengths;
-  bool has_c() const { return kind == RecurrentKind::lstm; }
-  bool has_gates() const { return kind == RecurrentKind::lstm || kind == RecurrentKind::gru; }
-};
-Operands operands_of(const KernelCall& call) {
-  const auto& a = call.attributes<RecurrentAttributes>();
-  return {a.kind, a.has_lengths};
-}
-
 // dx has a row of h for each gate.
 template <bool is_grad>
 std::int64_t width(const KernelCall& call) {
@@ -44,10 +32,6 @@ std::int64_t cell_cost(const KernelCall& call) {
   return call.shape(0)[0] * width<is_grad>(call) * cost_of_element;
 }
 
-const std::int64_t* lengths_of(const KernelCall& call) {
-  return operands_of(call).has_lengths ? call.data<std::int64_t>(call.view_count - 1) : nullptr;
-}
-
 void check_lengths(const KernelCall& call) {
   const std::int64_t* const lengths = lengths_of(call);
   if (lengths == nullptr) return;
@@ -59,33 +43,21 @@ void check_lengths(const KernelCall& call) {
 }
 
 template <class T>
-void keep(const CellRow<T>& row, std::int64_t gates) {
+void keep(const CellRow<T>& row) {
   std::copy_n(row.h_before, row.n, row.h);
   if (row.c != nullptr) std::copy_n(row.c_before, row.n, row.c);
-  if (row.gates != nullptr) std::fill_n(row.gates, gates * row.n, T{0});
+  if (row.gates != nullptr) std::fill_n(row.gates, kept_gates * row.n, T{0});
 }
 
 template <class T>
 void run_rows(const KernelCall& call, Range rows) {
   const auto& a = call.attributes<RecurrentAttributes>();
-  const Operands has = operands_of(call);
-  const std::int64_t n = width<false>(call), gates = gate_count(a.kind);
+  const CellRow<T> first = first_cell_row<T>(call);
   const std::int64_t* const lengths = lengths_of(call);
   for (std::int64_t i = rows.begin; i < rows.end; ++i) {
-    int next = 0;
-    const auto take = [&](bool is_there, std::int64_t parts) {
-      return is_there ? call.data<T>(next++) + i * parts * n : nullptr;
-    };
-    CellRow<T> row{.n = n};
-    row.h = take(true, 1);
-    row.c = take(has.has_c(), 1);
-    row.gates = take(has.has_gates(), 4);
-    row.x = take(true, gates);
-    row.z = take(true, gates);
-    row.h_before = take(true, 1);
-    row.c_before = take(has.has_c(), 1);
+    const CellRow<T> row = first.at(a.kind, i);
     if (lengths != nullptr && lengths[i] <= a.step) {
-      keep(row, 4);
+      keep(row);
     } else {
       recurrent_rows().of<T>().cell(a.kind, row);
     }
@@ -103,28 +75,12 @@ void pass_on(const CellGradRow<T>& row, std::int64_t gates) {
 template <class T>
 void run_grad_rows(const KernelCall& call, Range rows) {
   const auto& a = call.attributes<RecurrentAttributes>();
-  const Operands has = operands_of(call);
-  const std::int64_t n = width<true>(call), gates = gate_count(a.kind);
+  const CellGradRow<T> first = first_cell_grad_row<T>(call);
   const std::int64_t* const lengths = lengths_of(call);
   for (std::int64_t i = rows.begin; i < rows.end; ++i) {
-    int next = 0;
-    const auto take = [&](bool is_there, std::int64_t parts) {
-      return is_there ? call.data<T>(next++) + i * parts * n : nullptr;
-    };
-    CellGradRow<T> row{.n = n};
-    row.dx = take(true, gates);
-    row.dz = take(a.kind == RecurrentKind::gru, gates);
-    row.carried_h = take(true, 1);
-    row.carried_c = take(has.has_c(), 1);
-    row.dy = take(true, 1);
-    row.dh = take(true, 1);
-    row.gates = take(has.has_gates(), 4);
-    row.h = take(!has.has_gates(), 1);
-    row.c = take(has.has_c(), 1);
-    row.c_before = take(has.has_c(), 1);
-    row.h_before = take(a.kind == RecurrentKind::gru, 1);
+    const CellGradRow<T> row = first.at(a.kind, i);
     if (lengths != nullptr && lengths[i] <= a.step) {
-      pass_on(row, gates);
+      pass_on(row, gate_count(a.kind));
     } else {
       recurrent_rows().of<T>().cell_grad(a.kind, row);
     }

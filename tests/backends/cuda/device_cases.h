@@ -58,6 +58,7 @@ DeviceCases normalisation_cases();
 DeviceCases product_cases();
 DeviceCases random_cases();
 DeviceCases reduction_cases();
+DeviceCases sequence_cases();
 DeviceCases update_cases();
 DeviceCases window_cases();
 

@@ -1,0 +1,75 @@
+// Calls of recurrent layers and of losses of sequences.
+#include "tests/backends/cuda/device_cases.h"
+
+namespace asyncgrad::tests {
+
+namespace {
+
+constexpr std::int64_t steps = 5, sequences = 6, features = 3, hidden = 70;
+
+struct Layer {
+  int gates;
+  bool has_biases, has_lengths;
+};
+
+nn::RecurrentWeights weights_of(Inputs& in, const Layer& layer) {
+  const std::int64_t width = layer.gates * hidden;
+  nn::RecurrentWeights weights;
+  weights.weight_ih = in.parameter({features, width}, -1, 1);
+  weights.weight_hh = in.parameter({hidden, width}, -0.1, 0.1);
+  if (!layer.has_biases) return weights;
+  weights.bias_ih = in.parameter({width}, -1, 1);
+  weights.bias_hh = in.parameter({width}, -1, 1);
+  return weights;
+}
+
+// The output and the last states of a layer, and the gradients of all that it reads.
+template <class Net>
+Results results_of(Inputs& in, const Net& net, const nn::RecurrentWeights& weights, const Layer& layer) {
+  const bool has_c = layer.gates == 4;
+  const Tensor x = in.parameter({steps, sequences, features}), h = in.parameter({1, sequences, hidden}, -1, 1);
+  nn::RecurrentStart start{.h = h};
+  if (has_c) start.c = in.parameter({1, sequences, hidden}, -1, 1);
+  if (layer.has_lengths) start.lengths = in.integers({sequences}, steps + 1);
+  const nn::RecurrentResult result = net.run(x, start);
+  Tensor total = sum(result.output * in(result.output.shape())) + sum(result.h * in(result.h.shape()));
+  Results results{result.output, result.h};
+  if (has_c) {
+    total = total + sum(result.c * in(result.c.shape()));
+    results.push_back(result.c);
+  }
+  total.backward();
+  for (const Tensor& read : {x, h, start.c, weights.weight_ih, weights.weight_hh, weights.bias_ih, weights.bias_hh}) {
+    if (read.defined()) results.push_back(read.grad());
+  }
+  return results;
+}
+
+template <class Net>
+DeviceCase layer_case(const char* name, const Layer& layer) {
+  return {name,
+          {detail::Op::recurrent_cell, detail::Op::recurrent_cell_grad},
+          [=](Inputs& in) {
+            const nn::RecurrentWeights weights = weights_of(in, layer);
+            return results_of(in, Net({weights}), weights, layer);
+          },
+          1e-4};
+}
+
+}  // namespace
+
+DeviceCases sequence_cases() {
+  struct Relu : nn::RNN {
+    explicit Relu(const std::vector<nn::RecurrentWeights>& weights) : RNN(weights, {}, nn::RnnActivation::relu) {}
+  };
+  return {
+      layer_case<nn::RNN>("rnn", {.gates = 1, .has_biases = true, .has_lengths = false}),
+      layer_case<Relu>("rnn_relu_of_lengths", {.gates = 1, .has_biases = true, .has_lengths = true}),
+      layer_case<nn::GRU>("gru", {.gates = 3, .has_biases = false, .has_lengths = false}),
+      layer_case<nn::GRU>("gru_of_lengths", {.gates = 3, .has_biases = true, .has_lengths = true}),
+      layer_case<nn::LSTM>("lstm", {.gates = 4, .has_biases = true, .has_lengths = false}),
+      layer_case<nn::LSTM>("lstm_of_lengths", {.gates = 4, .has_biases = false, .has_lengths = true}),
+  };
+}
+
+}  // namespace asyncgrad::tests
