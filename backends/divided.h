@@ -17,4 +17,30 @@ constexpr Divided divided(std::int64_t x, std::int64_t y) {
   return {quotient, x - quotient * y};
 }
 
+// Divides many numbers by one, y > 0. It multiplies numbers below 2^31 (Granlund, Montgomery: Division by invariant
+// integers using multiplication; PLDI 1994), which is several times as fast on a GPU.
+class Divisor {
+ public:
+  constexpr explicit Divisor(std::int64_t y) : y_(y) {
+    if (y >= limit) return;  // with these numbers the quotients are 0
+    for (shift_ = 0; (std::int64_t{1} << shift_) < y;) ++shift_;
+    const auto d = static_cast<std::uint64_t>(y);
+    multiplier_ = static_cast<std::uint32_t>((((std::uint64_t{1} << shift_) - d) << 32) / d + 1);
+  }
+
+  // x / y for x that is not negative.
+  constexpr Divided operator()(std::int64_t x) const {
+    if (x >= limit) return {x / y_, x % y_};
+    const auto n = static_cast<std::uint32_t>(x);
+    const std::int64_t quotient = (static_cast<std::uint32_t>(std::uint64_t{n} * multiplier_ >> 32) + n) >> shift_;
+    return {quotient, x - quotient * y_};
+  }
+
+ private:
+  static constexpr std::int64_t limit = std::int64_t{1} << 31;
+
+  std::int64_t y_;
+  std::uint32_t multiplier_ = 0, shift_ = 31;
+};
+
 }  // namespace asyncgrad::detail

@@ -1,7 +1,7 @@
-// Sums along the columns of a matrix, whose rows are cut into parts. Internal.
+// Sums along columns, whose rows are cut into parts. Internal.
 //
-// A block has one part of some neighbouring columns: neighbouring threads read neighbouring columns, and the rows are
-// shared among the threads of a column. So the order of every sum depends on the shape alone.
+// A block has one part of some columns: where their elements are neighbours, neighbouring threads read neighbouring
+// columns. The rows are shared among the threads of a column. So the order of every sum depends on the shape alone.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +10,10 @@
 #include "asyncgrad/backends/divided.h"
 
 namespace asyncgrad::detail::cuda {
+
+constexpr std::int64_t parts_of(std::int64_t rows, std::int64_t part_rows) {
+  return rows == 0 ? 1 : (rows + part_rows - 1) / part_rows;
+}
 
 // A sum has
 //   Partial                            with +; Partial{} is 0
@@ -21,7 +25,7 @@ struct SumColumns {
   std::int64_t rows, columns, part_rows;
   int width;  // of a block, a power of 2
 
-  std::int64_t parts() const { return rows == 0 ? 1 : (rows + part_rows - 1) / part_rows; }
+  std::int64_t parts() const { return parts_of(rows, part_rows); }
   __host__ __device__ std::int64_t groups() const { return (columns + width - 1) / width; }
 
   template <class Team>
@@ -35,9 +39,14 @@ struct SumColumns {
     const std::int64_t begin = part * part_rows, end = rows - begin < part_rows ? rows : begin + part_rows;
     Partial partial{};
     if (column < columns) {
-      for (std::int64_t row = begin + thread / width; row < end; row += block_threads / width) {
-        partial = partial + sum.value(row, column);
+      const std::int64_t step = block_threads / width;
+      std::int64_t row = begin + thread / width;
+      for (; row + 3 * step < end; row += 4 * step) {  // four loads are under way at a time
+        const Partial first = sum.value(row, column), second = sum.value(row + step, column);
+        const Partial third = sum.value(row + 2 * step, column), fourth = sum.value(row + 3 * step, column);
+        partial = (((partial + first) + second) + third) + fourth;
       }
+      for (; row < end; row += step) partial = partial + sum.value(row, column);
     }
     partials[thread] = partial;
     for (int threads = block_threads / 2; threads >= width; threads /= 2) {
@@ -49,12 +58,18 @@ struct SumColumns {
   }
 };
 
-// `part_rows` is at least 1. A matrix without rows has one part.
-template <class Sum>
-void sum_columns(const KernelCall& call, std::int64_t rows, std::int64_t columns, std::int64_t part_rows,
-                 const Sum& sum) {
+// The columns that a block has, if their elements are neighbours.
+inline int block_columns(std::int64_t columns) {
   int width = 1;
   while (width < warp_threads && width < columns) width *= 2;
+  return width;
+}
+
+// `part_rows` is at least 1. A matrix without rows has one part. `width`: block_columns(), or 1 for columns whose
+// elements lie apart.
+template <class Sum>
+void sum_columns(const KernelCall& call, std::int64_t rows, std::int64_t columns, std::int64_t part_rows, int width,
+                 const Sum& sum) {
   const SumColumns<Sum> sums{sum, rows, columns, part_rows, width};
   for_teams<block_threads>(call, sums.parts() * sums.groups(), sums);
 }

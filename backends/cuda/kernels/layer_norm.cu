@@ -97,7 +97,7 @@ void run_layer_norm_grad(const KernelCall& call, int) {
     const T* const weight = a.has_weight ? call.data<T>(in + 3) : nullptr;
     const Statistics<T> statistics{call.data<T>(in + 1), a.rows};
     if (a.has_weight || a.has_bias) {  // first, as dx may be dy
-      sum_columns(call, a.rows, a.width, norm_rows_per_tile(a.width),
+      sum_columns(call, a.rows, a.width, norm_rows_per_tile(a.width), block_columns(a.width),
                   ColumnGradients<T>{a.width, x, dy, statistics, a.has_weight ? call.data<T>(1) : nullptr,
                                      a.has_bias ? call.data<T>(bias) : nullptr});
     }

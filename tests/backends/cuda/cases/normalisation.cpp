@@ -16,11 +16,25 @@ Results rms_norms(Inputs& in, std::int64_t rows, std::int64_t n) {
   return with_gradients(in, rms_norm(x, weight) + rms_norm(x), {x, weight});
 }
 
+// In training and in evaluation, each with a weight and a bias, with one of them, and with none.
+Results batch_norms(Inputs& in, const Shape& shape) {
+  const Shape channels{shape[1]};
+  const Tensor x = in.parameter(shape), weight = in.parameter(channels), bias = in.parameter(channels);
+  const Tensor mean = in(channels), variance = in(channels, 0.5);
+  const BatchNormResult all = batch_norm(x + 10, weight, bias, {.epsilon = 0.1});
+  Tensor y = all.y + batch_norm(x, weight).y + batch_norm(x, {}, bias).y + batch_norm(x).y;
+  y = y + batch_norm_with(x, mean, variance, weight, bias) + batch_norm_with(x, mean, variance, weight) +
+      batch_norm_with(x, mean, variance, {}, bias) + batch_norm_with(x, mean, variance);
+  Results results = with_gradients(in, y, {x, weight, bias});
+  if (shape.numel() > 0) results.insert(results.end(), {all.mean, all.variance});  // else they are NaN
+  return results;
+}
+
 }  // namespace
 
 DeviceCases normalisation_cases() {
   using detail::Op;
-  const std::vector<Op> rows{Op::layer_norm, Op::layer_norm_grad};
+  const std::vector<Op> rows{Op::layer_norm, Op::layer_norm_grad}, channels{Op::batch_norm, Op::batch_norm_grad};
   return {
       // Rows of a warp, in two tiles, and of a block, and those that are read again.
       {"layer_norm_of_short_rows", rows, [](Inputs& in) { return layer_norms(in, 101, 5); }, 1e-4},
@@ -34,6 +48,39 @@ DeviceCases normalisation_cases() {
       {"layer_norm_of_nothing", rows, [](Inputs& in) { return layer_norms(in, 3, 0); }},
       {"rms_norm", rows, [](Inputs& in) { return rms_norms(in, 100, 77); }, 1e-4},
       {"rms_norm_of_a_block", rows, [](Inputs& in) { return rms_norms(in, 3, 1025); }, 1e-4},
+      // Planes that packs of elements go across, channels of several parts, and neighbouring channels.
+      {"batch_norm", channels,
+       [](Inputs& in) {
+         return batch_norms(in, {5, 3, 7, 7});
+       },
+       1e-4},
+      {"batch_norm_of_parts", channels,
+       [](Inputs& in) {
+         return batch_norms(in, {9, 2, 30, 20});
+       },
+       1e-4},
+      {"batch_norm_of_columns", channels,
+       [](Inputs& in) {
+         return batch_norms(in, {301, 40});
+       },
+       1e-4},
+      {"batch_norm_of_one_column", channels,
+       [](Inputs& in) {
+         return batch_norms(in, {301, 1});
+       },
+       1e-4},
+      {"batch_norm_of_no_sample", channels,
+       [](Inputs& in) {
+         return batch_norms(in, {0, 3, 2});
+       }},
+      {"batch_norm_of_no_element", channels,
+       [](Inputs& in) {
+         return batch_norms(in, {2, 3, 0});
+       }},
+      {"batch_norm_of_no_channel", channels,
+       [](Inputs& in) {
+         return batch_norms(in, {2, 0, 3});
+       }},
   };
 }
 
