@@ -12,7 +12,7 @@ extern const Kernel fill, arange, uniform, normal, matmul, dense, dense_grad, su
     argmin, softmax, softmax_grad, log_softmax, log_softmax_grad, cross_entropy, cross_entropy_grad, strided_copy,
     concat, conv, conv_input, conv_weight, take, take_grad, gather, scatter_add, one_hot, triangle, custom, update,
     attention, attention_grad, recurrent_cell, recurrent_cell_grad, dropout, layer_norm, layer_norm_grad, batch_norm,
-    batch_norm_grad;
+    batch_norm_grad, group_norm, group_norm_grad;
 }  // namespace kernels
 
 extern const Kernel elementwise_kernel;  // of every formula

@@ -16,6 +16,19 @@ Results rms_norms(Inputs& in, std::int64_t rows, std::int64_t n) {
   return with_gradients(in, rms_norm(x, weight) + rms_norm(x), {x, weight});
 }
 
+Results group_norms(Inputs& in, const Shape& shape, std::int64_t groups) {
+  const Tensor x = in.parameter(shape), weight = in.parameter({shape[1]}), bias = in.parameter({shape[1]});
+  const Tensor y = group_norm(x, groups, weight, bias, 0.1);
+  const Tensor all = y + group_norm(y, groups, weight) + group_norm(x, groups, {}, bias) + group_norm(x, groups);
+  return with_gradients(in, all, {x, weight, bias});
+}
+DeviceCase group_norm_case(const std::string& name, const Shape& shape, std::int64_t groups) {
+  return {name,
+          {detail::Op::group_norm, detail::Op::group_norm_grad},
+          [=](Inputs& in) { return group_norms(in, shape, groups); },
+          1e-4};
+}
+
 // In training and in evaluation, each with a weight and a bias, with one of them, and with none.
 Results batch_norms(Inputs& in, const Shape& shape) {
   const Shape channels{shape[1]};
@@ -29,12 +42,18 @@ Results batch_norms(Inputs& in, const Shape& shape) {
   if (shape.numel() > 0) results.insert(results.end(), {all.mean, all.variance});  // else they are NaN
   return results;
 }
+DeviceCase batch_norm_case(const std::string& name, const Shape& shape) {
+  return {name,
+          {detail::Op::batch_norm, detail::Op::batch_norm_grad},
+          [=](Inputs& in) { return batch_norms(in, shape); },
+          1e-4};
+}
 
 }  // namespace
 
 DeviceCases normalisation_cases() {
   using detail::Op;
-  const std::vector<Op> rows{Op::layer_norm, Op::layer_norm_grad}, channels{Op::batch_norm, Op::batch_norm_grad};
+  const std::vector<Op> rows{Op::layer_norm, Op::layer_norm_grad};
   return {
       // Rows of a warp, in two tiles, and of a block, and those that are read again.
       {"layer_norm_of_short_rows", rows, [](Inputs& in) { return layer_norms(in, 101, 5); }, 1e-4},
@@ -49,38 +68,21 @@ DeviceCases normalisation_cases() {
       {"rms_norm", rows, [](Inputs& in) { return rms_norms(in, 100, 77); }, 1e-4},
       {"rms_norm_of_a_block", rows, [](Inputs& in) { return rms_norms(in, 3, 1025); }, 1e-4},
       // Planes that packs of elements go across, channels of several parts, and neighbouring channels.
-      {"batch_norm", channels,
-       [](Inputs& in) {
-         return batch_norms(in, {5, 3, 7, 7});
-       },
-       1e-4},
-      {"batch_norm_of_parts", channels,
-       [](Inputs& in) {
-         return batch_norms(in, {9, 2, 30, 20});
-       },
-       1e-4},
-      {"batch_norm_of_columns", channels,
-       [](Inputs& in) {
-         return batch_norms(in, {301, 40});
-       },
-       1e-4},
-      {"batch_norm_of_one_column", channels,
-       [](Inputs& in) {
-         return batch_norms(in, {301, 1});
-       },
-       1e-4},
-      {"batch_norm_of_no_sample", channels,
-       [](Inputs& in) {
-         return batch_norms(in, {0, 3, 2});
-       }},
-      {"batch_norm_of_no_element", channels,
-       [](Inputs& in) {
-         return batch_norms(in, {2, 3, 0});
-       }},
-      {"batch_norm_of_no_channel", channels,
-       [](Inputs& in) {
-         return batch_norms(in, {2, 0, 3});
-       }},
+      batch_norm_case("batch_norm", {5, 3, 7, 7}),
+      batch_norm_case("batch_norm_of_parts", {9, 2, 30, 20}),
+      batch_norm_case("batch_norm_of_columns", {301, 40}),
+      batch_norm_case("batch_norm_of_one_column", {301, 1}),
+      batch_norm_case("batch_norm_of_no_sample", {0, 3, 2}),
+      batch_norm_case("batch_norm_of_no_element", {2, 3, 0}),
+      batch_norm_case("batch_norm_of_no_channel", {2, 0, 3}),
+      // Planes that a thread and a warp sum up, in rows of a warp and of a block.
+      group_norm_case("group_norm", {3, 6, 5, 7}, 2),
+      group_norm_case("group_norm_of_a_block", {2, 30, 70}, 2),
+      group_norm_case("group_norm_of_elements", {9, 66}, 3),
+      group_norm_case("group_norm_of_small_planes", {2, 500, 3}, 1),
+      group_norm_case("group_norm_of_a_long_row", {1, 5, 900}, 1),
+      group_norm_case("group_norm_of_no_sample", {0, 6, 2}, 2),
+      group_norm_case("group_norm_of_no_element", {2, 6, 0}, 2),
   };
 }
 
