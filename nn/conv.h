@@ -1,4 +1,4 @@
-// Convolutional layers. They run on the CPU alone.
+// Convolutional layers.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,6 @@
 // Calls of convolutions and pooling.
+#include <cmath>
+
 #include "tests/backends/cuda/device_cases.h"
 
 namespace asyncgrad::tests {
@@ -42,6 +44,26 @@ Results conv_of_many_tiles(Inputs& in) {
   return with_gradients(in, conv2d(x, w), {x, w});
 }
 
+DeviceCase max_pool_case(const std::string& name, const Shape& x, Size2d kernel, const PoolOptions& options) {
+  return {"max_pool2d_" + name, {Op::max_pool, Op::max_pool_grad}, with_parameter(x, [=](const Tensor& planes) {
+            return max_pool2d(planes, kernel, options);
+          })};
+}
+DeviceCase avg_pool_case(const std::string& name, const Shape& x, Size2d kernel, const PoolOptions& options) {
+  return {"avg_pool2d_" + name, {Op::avg_pool, Op::avg_pool_grad}, with_parameter(x, [=](const Tensor& planes) {
+            return avg_pool2d(planes, kernel, options);
+          })};
+}
+
+// Of equal elements and of NaN, of which one is chosen.
+Results max_pool_of_equals(Inputs& in, std::int64_t edge) {
+  const Shape shape{2, 2, 3 * edge, 3 * edge};
+  const Tensor x = parameter(where(in.integers(shape, edge * edge) == 0, std::nan(""), floor(in(shape))));
+  const Tensor y = max_pool2d(x, edge, {.stride = edge - 1, .padding = 1});
+  sum(where(isnan(y), 1, y) * in(y.shape())).backward();
+  return {isnan(y), where(isnan(y), 0, y), x.grad()};
+}
+
 }  // namespace
 
 DeviceCases window_cases() {
@@ -72,6 +94,27 @@ DeviceCases window_cases() {
       transposed_case("of_gaps", {2, 10, 3, 4}, {10, 11, 2, 2}, true, {.stride = 3, .output_padding = 2}),
       transposed_case("of_points", {2, 12, 8, 9}, {12, 10, 1, 1}, true, {}),
       transposed_case("direct", {2, 6, 5, 6}, {6, 2, 3, 3}, true, {.stride = {2, 1}, .dilation = {1, 2}, .groups = 2}),
+      max_pool_case("halves", {3, 5, 12, 14}, 2, {}),
+      max_pool_case("overlaps", {2, 3, 13, 11}, {3, 5}, {.stride = {1, 2}, .padding = {1, 2}}),
+      max_pool_case("with_gaps", {2, 3, 13, 11}, {2, 3}, {.stride = {4, 5}}),
+      max_pool_case("all", {2, 40, 7, 5}, {7, 5}, {}),
+      max_pool_case("of_large_planes", {1, 2, 44, 47}, {34, 40}, {.stride = 7, .padding = {17, 20}}),
+      max_pool_case("of_no_images", {0, 3, 8, 8}, 2, {}),
+      {"max_pool2d_of_equals", {Op::max_pool, Op::max_pool_grad}, [](Inputs& in) { return max_pool_of_equals(in, 3); }},
+      {"max_pool2d_of_many_equals",
+       {Op::max_pool, Op::max_pool_grad},
+       [](Inputs& in) { return max_pool_of_equals(in, 7); }},
+      {"max_pool2d_of_constants",
+       {Op::max_pool},
+       [](Inputs& in) {
+         return Results{max_pool2d(in({2, 3, 9, 8}), 3)};
+       }},
+      avg_pool_case("halves", {3, 5, 12, 14}, 2, {}),
+      avg_pool_case("overlaps", {2, 3, 13, 11}, {3, 5}, {.stride = {1, 2}, .padding = {1, 2}}),
+      avg_pool_case("with_gaps", {2, 3, 13, 11}, {2, 3}, {.stride = {4, 5}}),
+      avg_pool_case("all", {2, 40, 7, 5}, {7, 5}, {}),
+      avg_pool_case("of_large_planes", {1, 2, 44, 47}, {34, 40}, {.stride = 7, .padding = {17, 20}}),
+      avg_pool_case("of_no_images", {0, 3, 8, 8}, 2, {}),
   };
 }
 
