@@ -81,7 +81,14 @@ class Strip {
   template <class Partial, class Value, class Combine>
   __device__ Partial reduce(std::int64_t n, Partial identity, Value value, Combine combine) const {
     Partial partial = identity;
-    for (std::int64_t i = row(); i < n; i += rows) partial = combine(partial, value(i));
+    std::int64_t i = row();
+    for (; i + (ahead - 1) * rows < n; i += ahead * rows) {
+      Partial values[ahead];
+#pragma unroll
+      for (int j = 0; j < ahead; ++j) values[j] = value(i + j * rows);
+      for (const Partial& x : values) partial = combine(partial, x);
+    }
+    for (; i < n; i += rows) partial = combine(partial, value(i));
     __shared__ Partial partials[rows][columns];
     partials[row()][column()] = partial;
     for (int height = rows / 2; height > 0; height /= 2) {
@@ -96,6 +103,7 @@ class Strip {
   }
 
  private:
+  static constexpr int ahead = 4;  // values that a thread asks memory for before it needs the first
   static __device__ int row() { return static_cast<int>(threadIdx.x) / columns; }
 };
 

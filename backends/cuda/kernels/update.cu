@@ -6,6 +6,7 @@
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/kernels/for_each.cuh"
 #include "asyncgrad/backends/cuda/kernels/math.cuh"
+#include "asyncgrad/backends/cuda/kernels/pack.cuh"
 
 namespace asyncgrad::detail::cuda {
 
@@ -21,6 +22,7 @@ struct Parameters {
   T* arrays[array_count][max_parameters];
   std::int64_t numel[max_parameters];
   std::int64_t first_part[max_parameters + 1];
+  bool are_packed[max_parameters];  // every array lies on packs' bounds
   int count;
 
   std::int64_t parts() const { return first_part[count]; }
@@ -43,8 +45,11 @@ void each_launch(const KernelCall& call, int count, int gradients, Launch launch
     Parameters<T, array_count> parameters{};
     for (int i = first; i < count && i < first + max_parameters; ++i) {
       const int k = parameters.count++;
+      parameters.are_packed[k] = true;
       for (int j = 0; j < array_count; ++j) {
-        parameters.arrays[j][k] = call.data<T>((j + 1 < array_count ? j : gradients) * count + i);
+        T* const array = call.data<T>((j + 1 < array_count ? j : gradients) * count + i);
+        parameters.arrays[j][k] = array;
+        parameters.are_packed[k] = parameters.are_packed[k] && is_aligned_for_packs(array);
       }
       parameters.numel[k] = call.numel(i);
       parameters.first_part[k + 1] =
@@ -95,10 +100,22 @@ __device__ void apply_at(std::int64_t i, const Numbers<Rule, T>& numbers, T* con
   ((x[K][i] = std::get<K>(results)), ...);
 }
 
+// The same of a pack of elements: all of it is read before any is written.
+template <class Rule, class T, std::size_t... K>
+__device__ void apply_at_pack(std::int64_t pack, const Numbers<Rule, T>& numbers, T* const* x, const T* gradients,
+                              std::index_sequence<K...> each) {
+  const Pack<T> gradient = pack_at(gradients, pack);
+  Pack<T> packs[] = {pack_at(x[K], pack)...};
+  T* const elements[] = {packs[K].x...};
+  for (int j = 0; j < Pack<T>::size; ++j) apply_at<Rule, T>(j, numbers, elements, gradient.x[j], each);
+  ((pack_at(x[K], pack) = packs[K]), ...);
+}
+
 // A part's elements.
 template <class Rule, class T, class NumbersOfPart>
 struct UpdatePart {
   static constexpr int arrays = arrays_of<Rule>;
+  static_assert(part_elements % Pack<T>::size == 0);
 
   NumbersOfPart numbers;
   Parameters<T, arrays + 1> parameters;
@@ -112,8 +129,14 @@ struct UpdatePart {
     T* x[arrays];
     for (int j = 0; j < arrays; ++j) x[j] = parameters.arrays[j][k] + begin;
     const T* const gradients = parameters.arrays[arrays][k] + begin;
-    team.each(rest < part_elements ? rest : part_elements,
-              [&](std::int64_t i) { apply_at<Rule, T>(i, here, x, gradients[i], std::make_index_sequence<arrays>()); });
+    const std::int64_t n = rest < part_elements ? rest : part_elements;
+    const std::int64_t packed = parameters.are_packed[k] ? n / Pack<T>::size : 0;
+    constexpr auto each = std::make_index_sequence<arrays>();
+    team.each(packed, [&](std::int64_t pack) { apply_at_pack<Rule, T>(pack, here, x, gradients, each); });
+    team.each(n - packed * Pack<T>::size, [&](std::int64_t j) {
+      const std::int64_t i = packed * Pack<T>::size + j;
+      apply_at<Rule, T>(i, here, x, gradients[i], each);
+    });
   }
 };
 

@@ -26,6 +26,10 @@ unsigned exchange(unsigned mask, unsigned word, unsigned from, const Location& p
 
 inline constinit thread_local uint3 threadIdx{}, blockIdx{}, blockDim{}, gridDim{};
 
+template <class T>
+T __ldg(const T* address) {
+  return *address;
+}
 inline void __syncthreads(asyncgrad::Location place = asyncgrad::Location::current()) {
   asyncgrad::tests::emulator::meet_block(place);
 }
