@@ -39,7 +39,7 @@ constexpr auto table = kernel_table(
     KernelRow{Op::sum, &kernels::sum}, not_yet(Op::prod), not_yet(Op::prod_grad), KernelRow{Op::max, &kernels::max},
     KernelRow{Op::min, &kernels::min}, KernelRow{Op::any, &kernels::any}, KernelRow{Op::all, &kernels::all},
     KernelRow{Op::max_grad, &kernels::max_grad}, KernelRow{Op::argmax, &kernels::argmax},
-    KernelRow{Op::argmin, &kernels::argmin}, not_yet(Op::argsort), not_yet(Op::cumsum),
+    KernelRow{Op::argmin, &kernels::argmin}, not_yet(Op::argsort), KernelRow{Op::cumsum, &kernels::cumsum},
     KernelRow{Op::softmax, &kernels::softmax}, KernelRow{Op::softmax_grad, &kernels::softmax_grad},
     KernelRow{Op::log_softmax, &kernels::log_softmax}, KernelRow{Op::log_softmax_grad, &kernels::log_softmax_grad},
     KernelRow{Op::cross_entropy, &kernels::cross_entropy},

@@ -51,7 +51,24 @@ OfChunks<Reduction> of_chunks(OfChunks<Reduction> reduction, const typename Redu
   return reduction;
 }
 
-// The reduction of a chunk of a line; chunks are in the order of (outer, chunk, inner).
+// A chunk of a line. Chunks are in the order of (outer, chunk, inner); the first two make a row.
+struct Chunk {
+  std::int64_t line, first, n;  // its first element, and how many it has, `inner` apart
+
+  __device__ Chunk(const Lines& lines, std::int64_t row, std::int64_t column) {
+    const Divided chunk = divided(row, lines.chunks());
+    const std::int64_t begin = chunk.remainder * lines.chunk();
+    line = chunk.quotient * lines.inner + column;
+    n = lines.axis - begin < lines.chunk() ? lines.axis - begin : lines.chunk();
+    first = (chunk.quotient * lines.axis + begin) * lines.inner + column;
+  }
+  __device__ Chunk(const Lines& lines, std::int64_t item) : Chunk(lines, divided(item, lines.inner)) {}
+
+ private:
+  __device__ Chunk(const Lines& lines, const Divided& place) : Chunk(lines, place.quotient, place.remainder) {}
+};
+
+// The reduction of a chunk.
 template <class Reduction>
 struct ReduceChunk {
   using Partial = typename Reduction::Partial;
@@ -78,16 +95,12 @@ struct ReduceChunk {
   }
 
  private:
-  // `row` is that of (outer, chunk).
   template <class Threads>
   __device__ Partial reduced(Threads threads, std::int64_t row, std::int64_t column) const {
-    const Divided chunk = divided(row, lines.chunks());
-    const std::int64_t line = chunk.quotient * lines.inner + column, begin = chunk.remainder * lines.chunk();
-    const std::int64_t rest = lines.axis - begin < lines.chunk() ? lines.axis - begin : lines.chunk();
-    const std::int64_t first = (chunk.quotient * lines.axis + begin) * lines.inner + column;
+    const Chunk chunk(lines, row, column);
     return threads.reduce(
-        column < lines.inner ? rest : 0, reduction.identity(),
-        [&](std::int64_t i) { return reduction.value(line, first + i * lines.inner); },
+        column < lines.inner ? chunk.n : 0, reduction.identity(),
+        [&](std::int64_t i) { return reduction.value(chunk.line, chunk.first + i * lines.inner); },
         [&](const Partial& x, const Partial& y) { return reduction.combine(x, y); });
   }
   __device__ void put(std::int64_t row, std::int64_t column, const Partial& partial) const {

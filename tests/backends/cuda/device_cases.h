@@ -59,6 +59,7 @@ DeviceCases product_cases();
 DeviceCases random_cases();
 DeviceCases reduction_cases();
 DeviceCases sequence_cases();
+DeviceCases scan_cases();
 DeviceCases update_cases();
 DeviceCases window_cases();
 
