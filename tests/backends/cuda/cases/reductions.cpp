@@ -38,6 +38,27 @@ DeviceCases reduction_cases() {
          return Results{sum(x), sum(x, 0), sum(x, 1), sum(x, 2), mean(x), sum(in({100000}))};
        },
        1e-4},
+      {"prod",
+       {Op::prod, Op::prod_grad},
+       [](Inputs& in) {  // of some numbers that are 0, along short and long lines, and across
+         const Tensor x = in.parameter({3, 300, 7}, 0.7, 1.4), y = in.parameter({2, 16400}, 0.9, 1.11);
+         const Tensor some = where(x.detach() < 0.702, x * 0, x);
+         const Tensor products = concat(
+             {prod(some, 0).reshape({2100}), prod(x, 1).reshape({21}), prod(some, 2).reshape({900}), prod(y, 1)}, 0);
+         return with_gradients(in, products, {x, y});
+       },
+       1e-4},
+      {"prod_of_nothing",
+       {Op::prod},
+       [](Inputs& in) {
+         return Results{prod(in({2, 0, 3}), 1), prod(in({0, 3}), 1)};
+       }},
+      {"prod_of_integers",
+       {Op::prod},
+       [](Inputs& in) {
+         const Tensor x = in.integers({30, 70}, 50) * 2 + 1;
+         return Results{prod(x), prod(x, 0), prod(x, 1)};
+       }},
       {"max", {Op::max, Op::max_grad}, with_parameter({30, 2000}, [](const Tensor& x) { return max(x, 1); })},
       {"max_across", {Op::max, Op::max_grad}, with_parameter({300, 7}, [](const Tensor& x) { return max(x, 0); })},
       {"min", {Op::min, Op::max_grad}, with_parameter({30, 2000}, [](const Tensor& x) { return min(x, 1); })},
