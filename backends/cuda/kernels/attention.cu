@@ -10,6 +10,7 @@
 
 #include "asyncgrad/backends/broadcast.h"
 #include "asyncgrad/backends/cuda/families.h"
+#include "asyncgrad/backends/cuda/kernels/pack.cuh"
 #include "asyncgrad/backends/cuda/kernels/reduce.cuh"
 #include "asyncgrad/backends/element_types.h"
 
@@ -23,15 +24,9 @@ static_assert(across * across == block_threads);
 
 // A square and its patches.
 template <class T>
-constexpr int patch = 16 / sizeof(T);
+constexpr int patch = Pack<T>::size;
 template <class T>
 constexpr int side = across* patch<T>;
-
-// The elements that are read from shared memory at once.
-template <class T>
-struct alignas(16) Pack {
-  T x[patch<T>];
-};
 
 // Parts of rows, as many elements as `depth`. A pack more, which is not used, lets columns of packs lie in different
 // banks.
@@ -234,9 +229,8 @@ struct Powers {
         x = scores.score(x, mask, row + thread_row() * patch<T> + i, column + thread_column() + across * j);
         largest = larger(largest, x);
       }
-      const auto of_row = [](std::int64_t, auto value) { return [=](std::int64_t) { return value; }; };
-      largest =
-          Team<across>().reduce(across, rows.maxima[i], of_row(0, largest), [](T x, T y) { return larger(x, y); });
+      largest = Team<across>::folded(largest, [](T x, T y) { return larger(x, y); });
+      largest = larger(rows.maxima[i], largest);
       const T factor = rows.maxima[i] == lowest<T>() ? T(0) : std::exp(rows.maxima[i] - largest);
       rows.maxima[i] = largest;
       double sum = 0;
@@ -244,7 +238,7 @@ struct Powers {
         x = x == lowest<T>() ? T(0) : std::exp(x - largest);
         sum += static_cast<double>(x);
       }
-      sum = Team<across>().reduce(across, 0.0, of_row(0, sum), [](double x, double y) { return x + y; });
+      sum = Team<across>::folded(sum, [](double x, double y) { return x + y; });
       rows.sums[i] = rows.sums[i] * static_cast<double>(factor) + sum;
 #pragma unroll
       for (int part = 0; part < parts; ++part) {
