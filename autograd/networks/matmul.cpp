@@ -69,11 +69,11 @@ bool is_one_product(const Shape& x, const Shape& w, bool transpose_x) {
 // All rows as one matrix.
 Shape rows_of(const Shape& shape) { return {shape.numel(0, shape.rank() - 1), shape[-1]}; }
 
-// x w, whose shape is known. The result has no history. bfloat16 is multiplied in float32 by the fastest way that keeps
-// its bits.
+// x w, whose shape is known. The result has no history. The CPU multiplies bfloat16 in float32, by the fastest way that
+// keeps its bits.
 Tensor product(const Tensor& x, const Tensor& w, const Shape& shape, MatmulOptions options, Location where,
                MathMode math = math_mode()) {
-  if (x.dtype() == bfloat16) {
+  if (x.dtype() == bfloat16 && x.device().type == DeviceType::cpu) {
     const NoGrad no_grad;
     return product(x.to(float32, where), w.to(float32, where), shape, options, where, MathMode::bf16)
         .to(bfloat16, where);

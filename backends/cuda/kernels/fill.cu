@@ -1,6 +1,8 @@
 // fill, arange and copies between types.
+#include <algorithm>
+
 #include "asyncgrad/backends/cuda/families.h"
-#include "asyncgrad/backends/cuda/kernels/for_each.cuh"
+#include "asyncgrad/backends/cuda/kernels/pack.cuh"
 
 namespace asyncgrad::detail::cuda {
 
@@ -37,11 +39,32 @@ void run_arange(const KernelCall& call, int) {
   });
 }
 
+// Each thread converts some elements, of which those of the smaller type are moved by one access. The last ones may be
+// fewer.
 template <class To, class From>
 struct Convert {
+  static constexpr int size = 16 / std::min(sizeof(To), sizeof(From));
+  template <class T>
+  struct alignas(16) Elements {
+    T x[size];
+  };
+
   To* out;
   const From* in;
-  __device__ void operator()(std::int64_t i) const { out[i] = converted<To>(in[i]); }
+  std::int64_t numel;
+  bool are_aligned;
+
+  __device__ void operator()(std::int64_t part) const {
+    const std::int64_t first = part * size;
+    if (are_aligned && first + size <= numel) {
+      const auto from = reinterpret_cast<const Elements<From>*>(in)[part];
+      Elements<To> to;
+      for (int i = 0; i < size; ++i) to.x[i] = converted<To>(from.x[i]);
+      reinterpret_cast<Elements<To>*>(out)[part] = to;
+      return;
+    }
+    for (std::int64_t i = first; i < numel && i < first + size; ++i) out[i] = converted<To>(in[i]);
+  }
 };
 
 }  // namespace
@@ -50,7 +73,11 @@ void convert(const KernelCall& call) {
   visit_dtype(call.dtype(0), [&]<class To>(To) {
     visit_dtype(call.dtype(1), [&]<class From>(From) {
       if constexpr (!std::is_same_v<To, From>) {
-        for_each(call, call.numel(0), Convert<To, From>{call.data<To>(0), call.data<From>(1)});
+        using Converting = Convert<To, From>;
+        To* const out = call.data<To>(0);
+        const From* const in = call.data<From>(1);
+        const std::int64_t numel = call.numel(0), parts = (numel + Converting::size - 1) / Converting::size;
+        for_each(call, parts, Converting{out, in, numel, is_aligned(out) && is_aligned(in)});
       }
     });
   });

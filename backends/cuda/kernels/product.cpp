@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "asyncgrad/backends/cuda/cublaslt.h"
 #include "asyncgrad/backends/cuda/launch.h"
@@ -46,8 +47,15 @@ struct Plan {
   MadeLayout a, b, d;
   cublasLtMatmulAlgo_t algorithm{};
   bool has_bias = false;
+  bool is_refused = false;  // it is for our own kernel
 };
 
+// The modes are for float32.
+MathMode mode_for(DType dtype, MathMode asked) { return dtype == DType::float32 ? asked : MathMode::float32; }
+
+cudaDataType_t type_of(const Product& p) {
+  return p.dtype == DType::float64 ? CUDA_R_64F : p.dtype == DType::bfloat16 ? CUDA_R_16BF : CUDA_R_32F;
+}
 cublasComputeType_t compute_type(const Product& p) {
   if (p.dtype == DType::float64) return CUBLAS_COMPUTE_64F;
   switch (p.math) {
@@ -79,7 +87,7 @@ class Planner {
   }
 
  private:
-  Plan make(Product p, const std::byte* bias, const char* operation, const KernelCall& call) const;
+  Plan make(const Product& asked, const std::byte* bias, const char* operation, const KernelCall& call) const;
   static Plan described(const Product& p, const std::byte* bias, const char* operation, const KernelCall& call);
   cublasStatus_t find_algorithm(const Product& p, Plan& plan, const char* operation, const KernelCall& call) const;
 
@@ -87,27 +95,40 @@ class Planner {
   std::map<Product, Plan> plans_;
 };
 
-// With the bias if cuBLASLt can add it, else without. Other errors are errors.
-Plan Planner::make(Product p, const std::byte* bias, const char* operation, const KernelCall& call) const {
-  Plan plan = described(p, bias, operation, call);
-  cublasStatus_t status = find_algorithm(p, plan, operation, call);
-  const bool is_refused = status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE;
-  if (is_refused && p.has_bias) {
-    p.has_bias = false;
-    plan = described(p, bias, operation, call);
-    status = find_algorithm(p, plan, operation, call);
+// cuBLASLt may have no algorithm that adds the bias, and on GPUs before 8.0 none for bf16 and tf32. Then the bias is left
+// out, and float32 is multiplied as it is. Other errors are errors.
+Plan Planner::make(const Product& asked, const std::byte* bias, const char* operation, const KernelCall& call) const {
+  std::vector<MathMode> modes{asked.math};
+  if (asked.math != MathMode::float32) modes.push_back(MathMode::float32);
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+  for (const MathMode math : modes) {
+    for (const bool has_bias : {true, false}) {
+      if (has_bias && !asked.has_bias) continue;
+      Product p = asked;
+      p.math = math;
+      p.has_bias = has_bias;
+      Plan plan = described(p, bias, operation, call);
+      status = find_algorithm(p, plan, operation, call);
+      if (status == CUBLAS_STATUS_SUCCESS) return plan;
+      const bool is_refused = status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
+                              status == CUBLAS_STATUS_ARCH_MISMATCH;
+      if (!is_refused) check(status, operation, call);
+    }
   }
-  check(status, operation, call);
-  return plan;
+  if (asked.dtype != DType::bfloat16) check(status, operation, call);
+  Plan ours;
+  ours.is_refused = true;
+  return ours;
 }
 
 Plan Planner::described(const Product& p, const std::byte* bias, const char* operation, const KernelCall& call) {
   const CublasLt& lt = cublaslt();
-  const cudaDataType_t type = p.dtype == DType::float64 ? CUDA_R_64F : CUDA_R_32F;
+  const cudaDataType_t type = type_of(p);
   Plan plan;
   plan.has_bias = p.has_bias;
   cublasLtMatmulDesc_t described = nullptr;
-  check(lt.matmul_desc_create(&described, compute_type(p), type), operation, call);
+  const cudaDataType_t of_sums = p.dtype == DType::bfloat16 ? CUDA_R_32F : type;
+  check(lt.matmul_desc_create(&described, compute_type(p), of_sums), operation, call);
   plan.product.reset(described);
   const auto set = [&](cublasLtMatmulDescAttributes_t attribute, auto value) {
     check(lt.matmul_desc_set_attribute(described, attribute, &value, sizeof(value)), operation, call);
@@ -171,7 +192,7 @@ Product matmul_product(const KernelCall& call) {
           .transpose_a = attributes.transpose_w,
           .transpose_b = attributes.transpose_x,
           .dtype = call.dtype(0),
-          .math = attributes.math,
+          .math = mode_for(call.dtype(0), attributes.math),
           .is_aligned = are_aligned(call)};
 }
 
@@ -183,7 +204,7 @@ Product dense_product(const KernelCall& call) {
                   .columns = call.shape(0)[0],
                   .depth = call.shape(1)[1],
                   .dtype = call.dtype(0),
-                  .math = attributes.math,
+                  .math = mode_for(call.dtype(0), attributes.math),
                   .is_aligned = are_aligned(call)};
   product.has_bias = attributes.has_bias && attributes.activation == ActivationKind::none &&
                      product.dtype == DType::float32 && product.is_aligned && product.rows > 1 && product.columns > 1 &&
@@ -200,6 +221,10 @@ bool multiply(const KernelCall& call, const Product& product, const Matrices& ma
   std::shared_ptr<Planner>& planner = static_cast<const Launch*>(call.launch)->planner;
   if (planner == nullptr) planner = std::make_shared<Planner>(operation, call);
   const Plan& plan = planner->plan(product, matrices.bias, operation, call);
+  if (plan.is_refused) {
+    multiply_bfloat16(call, product, matrices);
+    return false;
+  }
   if (plan.has_bias) {
     const void* const bias = matrices.bias;
     check(lt.matmul_desc_set_attribute(plan.product.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias)),

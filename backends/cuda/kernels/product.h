@@ -49,10 +49,15 @@ struct Matrices {
 bool is_aligned(const std::byte* matrix, std::int64_t distance = 0);
 
 // Puts the product on the queue, for the operation of this call, whose scratch memory begins with what the product needs.
-// Returns whether the bias is added: cuBLASLt may have no algorithm that does so. Throws Error if cuBLASLt cannot compute
-// the product.
+// Returns whether the bias is added: cuBLASLt may have no algorithm that does so. Products that a GPU before 8.0 cannot
+// compute in bf16 or tf32 are computed in float32. Throws Error if cuBLASLt cannot compute the product.
 bool multiply(const KernelCall& call, const Product& product, const Matrices& matrices, const char* operation);
 inline constexpr std::int64_t multiply_scratch_bytes = (std::int64_t{32} << 20) + 256;
+
+// --- in bfloat16_product.cu
+
+// The product of bfloat16, for GPUs for which cuBLASLt has none.
+void multiply_bfloat16(const KernelCall& call, const Product& product, const Matrices& matrices);
 
 // --- in dense.cu
 

@@ -1,4 +1,6 @@
 // matmul and dense by cuBLASLt.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "asyncgrad/backends/broadcast.h"
@@ -10,8 +12,10 @@ namespace asyncgrad::detail::cuda {
 
 namespace {
 
-void check_type(const char* operation, const KernelCall& call) {
-  if (!is_floating(call.dtype(0))) throw_error(operation, "is not for int64");
+template <Op op>
+void check_type(const KernelCall& call) {
+  const DType dtype = call.dtype(0);
+  if (!row_of(op).dtypes.has(dtype)) throw_error(row_of(op).name, fmt::format("is not for {}", name(dtype)));
 }
 
 bool is_empty(const Product& product) { return product.rows == 0 || product.columns == 0; }
@@ -36,7 +40,10 @@ std::int64_t matrix_bytes(const View& view) {
 void run_matmul(const KernelCall& call, int) {
   Product product = matmul_product(call);
   if (is_empty(product)) return;
-  if (product.depth == 0) return finish(call, false, ActivationKind::none, true);
+  if (product.depth == 0) {
+    const FillAttributes zero{};
+    return kernels::fill.run({call.views, 1, &zero, nullptr, call.launch}, 0);
+  }
   const Shape leading = leading_axes(call.shape(0)), x = leading_axes(call.shape(1)), w = leading_axes(call.shape(2));
   const Broadcast broadcast(leading, {&x, &w}, 2);
   product.repeats_a = broadcast.column_step(1) == 0;
@@ -65,11 +72,9 @@ void run_dense(const KernelCall& call, int) {
 
 }  // namespace
 
-constinit const Kernel kernels::matmul{.run = run_matmul,
-                                       .prepare = [](const KernelCall& call) { check_type("matmul", call); },
-                                       .scratch_bytes = scratch_bytes<matmul_product>};
-constinit const Kernel kernels::dense{.run = run_dense,
-                                      .prepare = [](const KernelCall& call) { check_type("dense", call); },
-                                      .scratch_bytes = scratch_bytes<dense_product>};
+constinit const Kernel kernels::matmul{
+    .run = run_matmul, .prepare = check_type<Op::matmul>, .scratch_bytes = scratch_bytes<matmul_product>};
+constinit const Kernel kernels::dense{
+    .run = run_dense, .prepare = check_type<Op::dense>, .scratch_bytes = scratch_bytes<dense_product>};
 
 }  // namespace asyncgrad::detail::cuda

@@ -79,6 +79,63 @@ TEST(CudaDense, IsTheCpus) {
   }
 }
 
+template <class T>
+Array small_integers(const Shape& shape, int seed) {
+  std::vector<T> values;
+  for (std::int64_t i = 0; i < shape.numel(); ++i) values.emplace_back(static_cast<float>((i * 7919 + seed) % 17 - 8));
+  return {shape, values};
+}
+// x and w are small integers, whose sums are exact in every order.
+template <class T>
+std::vector<T> product_of_integers(const Backend& backend, const Shape& out_shape, const Shape& x, const Shape& w,
+                                   const MatmulAttributes& attributes) {
+  const Array out(out_shape, dtype_of<T>), a = small_integers<T>(x, 1), b = small_integers<T>(w, 2);
+  std::shared_ptr<cuda::Planner> planner;
+  const cuda::Launch launch{nullptr, nullptr, planner};
+  run_kernel(backend, Op::matmul, {written(out), read(a), read(b)}, attributes, &launch);
+  return out.values<T>();
+}
+
+// Also by our own kernel, where cuBLASLt has none.
+TEST(CudaMatmul, OfBfloat16IsTheCpusRounded) {
+  std::vector<Sizes> all = sizes;
+  all.push_back({70, 130, 40});
+  all.push_back({2, 3, 0});
+  for (const auto& [m, n, k] : all) {
+    for (const bool transpose_x : {false, true}) {
+      for (const bool transpose_w : {false, true}) {
+        const Shape of_x = stored(m, k, transpose_x), x{2, of_x[0], of_x[1]}, w = stored(k, n, transpose_w),
+                    out{2, m, n};
+        const MatmulAttributes attributes{.transpose_x = transpose_x, .transpose_w = transpose_w};
+        std::vector<BFloat16> expected;
+        for (const float y : product_of_integers<float>(cpu_backend(), out, x, w, attributes)) expected.emplace_back(y);
+        for (const bool has_no_bf16 : {false, true}) {
+          SCOPED_TRACE(x.str() + " times " + w.str());
+          emulator::set_faults({.has_no_bf16 = has_no_bf16});
+          expect_same_bits(product_of_integers<BFloat16>(cuda_backend(), out, x, w, attributes), expected);
+          EXPECT_EQ(emulator::cublaslt_calls()["matmul"], has_no_bf16 || k == 0 ? 0 : 1);
+        }
+      }
+    }
+  }
+  emulator::set_faults({});
+}
+
+// GPUs before 8.0 have no bf16 and tf32.
+TEST(CudaDense, ComputesInFloat32WhatCublasLtRefuses) {
+  for (const MathMode math : {MathMode::bf16, MathMode::tf32}) {
+    emulator::set_faults({.has_no_bf16 = true});
+    std::shared_ptr<cuda::Planner> planner;
+    const cuda::Launch launch{nullptr, nullptr, planner};
+    const Array out({4, 4}, float32), x({4, 4}, std::vector<float>(16, 1)), bias({4}, std::vector<float>(4, 3));
+    const std::vector<View> operands{written(out), read(x), read(x), read(bias)};
+    run_kernel(cuda_backend(), Op::dense, operands, DenseAttributes{.has_bias = true, .math = math}, &launch);
+    EXPECT_EQ(out.values<float>(), std::vector<float>(16, 7));
+    EXPECT_EQ(emulator::cublaslt_calls()["get_heuristic"], 3) << "with the bias, without it, in float32 with the bias";
+  }
+  emulator::set_faults({});
+}
+
 // The second call of one shape has a plan, and a bias at another place.
 TEST(CudaDense, AddsTheBiasOfItsCall) {
   const std::vector<float> zeros(4, 0), x(16, 0);
@@ -204,7 +261,8 @@ TEST(CudaProduct, OfNothingIsTheCpus) {
 TEST(CudaProduct, RefusesIntegers) {
   const Array out({1, 1}, int64), x({1, 1}, int64), w({1, 1}, int64);
   const std::vector<View> operands{written(out), read(x), read(w)};
-  EXPECT_ANY_THROW(run_on_cuda(Op::matmul, operands, MatmulAttributes()));
+  EXPECT_THAT([&] { run_on_cuda(Op::matmul, operands, MatmulAttributes()); },
+              testing::ThrowsMessage<Error>("[matmul] is not for int64"));
 }
 
 TEST(CudaDenseGrad, IsTheCpus) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "asyncgrad/backends/cuda/cublaslt.h"
+#include "asyncgrad/backends/element_types.h"
 #include "tests/backends/cuda/emulator/emulator.h"
 
 namespace asyncgrad::tests::emulator {
@@ -62,6 +63,10 @@ struct Product {
   bool is_transposed_a() const { return description.transpose_a == CUBLAS_OP_T; }
   bool is_transposed_b() const { return description.transpose_b == CUBLAS_OP_T; }
   std::uint64_t depth() const { return is_transposed_a() ? a.rows : a.columns; }
+  bool needs_bf16() const {
+    return a.type == CUDA_R_16BF || description.compute == CUBLAS_COMPUTE_32F_FAST_16BF ||
+           description.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+  }
   bool is_valid() const {
     if ((is_transposed_a() ? a.columns : a.rows) != d.rows || (is_transposed_b() ? b.rows : b.columns) != d.columns ||
         (is_transposed_b() ? b.columns : b.rows) != depth() || c.rows != d.rows || c.columns != d.columns) {
@@ -73,7 +78,8 @@ struct Product {
         return false;
       }
     }
-    const bool is_double = a.type == CUDA_R_64F;
+    const bool is_double = a.type == CUDA_R_64F, is_bf16 = a.type == CUDA_R_16BF;
+    if (is_bf16 && description.compute != CUBLAS_COMPUTE_32F) return false;
     return is_double == (description.compute == CUBLAS_COMPUTE_64F) &&
            description.scale == (is_double ? CUDA_R_64F : CUDA_R_32F);
   }
@@ -100,7 +106,7 @@ void multiply_one(const Product& p, double alpha, double beta, const Operands<T>
       if (beta != 0) sum += beta * static_cast<double>(x.c[p.c.at(row, column)]);
       if (p.description.has_bias()) sum += static_cast<double>(static_cast<const T*>(p.description.bias)[row]);
       if (p.description.has_relu()) sum = sum > 0 ? sum : 0;
-      results.push_back(static_cast<T>(sum));
+      results.push_back(detail::converted<T>(sum));
     }
   }
   const T* result = results.data();
@@ -240,6 +246,7 @@ cublasStatus_t get_heuristic(cublasLtHandle_t, cublasLtMatmulDesc_t description,
   if (wanted < 1 || !product.is_valid()) return CUBLAS_STATUS_INVALID_VALUE;
   {
     const std::lock_guard lock(mutex);
+    if (faults.has_no_bf16 && product.needs_bf16()) return CUBLAS_STATUS_NOT_SUPPORTED;
     if (faults.has_no_epilogue && product.description.epilogue != CUBLASLT_EPILOGUE_DEFAULT) {
       return CUBLAS_STATUS_NOT_SUPPORTED;
     }
@@ -260,11 +267,11 @@ bool is_aligned(const void* pointer, std::uint64_t alignment) {
   return reinterpret_cast<std::uintptr_t>(pointer) % alignment == 0;
 }
 
-template <class T>
+template <class T, class Scale>
 void enqueue_product(const Product& product, const void* alpha, const void* beta, const Operands<void>& operands,
                      void* workspace, std::size_t workspace_bytes, CUstream_st* stream) {
-  const double a = static_cast<double>(*static_cast<const T*>(alpha));
-  const double b = static_cast<double>(*static_cast<const T*>(beta));
+  const double a = static_cast<double>(*static_cast<const Scale*>(alpha));
+  const double b = static_cast<double>(*static_cast<const Scale*>(beta));
   enqueue(stream, [=] {
     std::memset(workspace, 0xFF, workspace_bytes);  // nobody else's
     multiply<T>(product, a, b,
@@ -288,7 +295,7 @@ cublasStatus_t matmul(cublasLtHandle_t, cublasLtMatmulDesc_t description, const 
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   const Layout* const layouts[] = {&product.a, &product.b, &product.c, &product.d};
-  const std::int64_t element = product.a.type == CUDA_R_64F ? 8 : 4;
+  const std::int64_t element = product.a.type == CUDA_R_64F ? 8 : product.a.type == CUDA_R_16BF ? 2 : 4;
   for (int k = 0; k < 4; ++k) {
     const bool has_next = layouts[k]->batches > 1;
     if (has_next && layouts[k]->distance * element % algorithm.alignment[k] != 0) return CUBLAS_STATUS_INVALID_VALUE;
@@ -297,7 +304,9 @@ cublasStatus_t matmul(cublasLtHandle_t, cublasLtMatmulDesc_t description, const 
   if (product.description.has_bias() && (bias == nullptr || !is_aligned(bias, bias_alignment))) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
-  const auto enqueue_typed = product.a.type == CUDA_R_64F ? enqueue_product<double> : enqueue_product<float>;
+  const auto enqueue_typed = product.a.type == CUDA_R_64F    ? enqueue_product<double, double>
+                             : product.a.type == CUDA_R_16BF ? enqueue_product<BFloat16, float>
+                                                             : enqueue_product<float, float>;
   enqueue_typed(product, alpha, beta, {a, b, c, d}, workspace, algorithm.workspace, stream);
   return CUBLAS_STATUS_SUCCESS;
 }

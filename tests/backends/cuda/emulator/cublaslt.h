@@ -17,6 +17,7 @@ struct CublasLtFaults {
   int index = 0;
   cublasStatus_t status = CUBLAS_STATUS_INTERNAL_ERROR;
   bool has_no_epilogue = false;  // no algorithm is found for a bias or an activation
+  bool has_no_bf16 = false;      // nor for bf16 and tf32, as on GPUs before 8.0
 };
 void set_faults(const CublasLtFaults& faults);
 std::map<std::string, int> cublaslt_calls();  // of each function since set_faults()
