@@ -3,21 +3,37 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <string>
+
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad::detail::cuda {
 
 namespace {
 
-// Looks for the library by its name, as the system does, then where it was at the build.
+// The folder of the library or program that this is a part of.
+std::string own_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return ".";
+  const std::string file = info.dli_fname;
+  const std::size_t slash = file.rfind('/');
+  return slash == std::string::npos ? "." : file.substr(0, slash);
+}
+
+// Looks for the library by its name, as the system does, then in Nvidia's packages from PyPI beside the Python package,
+// then where it was at the build.
 void* open_library() {
-  const std::string name = fmt::format("libcublasLt.so.{}", CUBLAS_VER_MAJOR);
-  if (void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
-  if (void* const library = dlopen((ASYNCGRAD_CUDA_LIBRARIES "/" + name).c_str(), RTLD_NOW | RTLD_LOCAL)) {
-    return library;
+  const std::string name = fmt::format("libcublasLt.so.{}", CUBLAS_VER_MAJOR), packages = own_folder() + "/../nvidia/";
+  std::string failure;
+  for (const std::string& folder : {std::string(), packages + fmt::format("cu{}/lib/", CUBLAS_VER_MAJOR),
+                                    packages + "cublas/lib/", std::string(ASYNCGRAD_CUDA_LIBRARIES "/")}) {
+    if (void* const library = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): of this thread, as glibc has it
+    if (failure.empty()) failure = dlerror();
   }
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): of this thread, as glibc has it
-  throw_error("cuda", fmt::format("{} cannot be loaded: {}", name, dlerror()));
+  throw_error("cuda",
+              fmt::format("{} cannot be loaded, which CUDA's Toolkit or the Python package nvidia-cublas has: {}", name,
+                          failure));
 }
 
 template <class Function>

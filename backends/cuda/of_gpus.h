@@ -3,7 +3,7 @@
 
 #include "asyncgrad/backends/cuda/memory.h"
 #include "asyncgrad/backends/cuda/queue.h"
-#include "asyncgrad/core/backend/backend.h"
+#include "asyncgrad/core/backend/kernels.h"
 
 namespace asyncgrad::detail::cuda {
 

@@ -77,7 +77,7 @@ void convert(const KernelCall& call) {
         To* const out = call.data<To>(0);
         const From* const in = call.data<From>(1);
         const std::int64_t numel = call.numel(0), parts = (numel + Converting::size - 1) / Converting::size;
-        for_each(call, parts, Converting{out, in, numel, is_aligned(out) && is_aligned(in)});
+        for_each(call, parts, Converting{out, in, numel, is_aligned_for_packs(out) && is_aligned_for_packs(in)});
       }
     });
   });

@@ -118,16 +118,21 @@ inline std::int64_t reduce_scratch_bytes(Lines lines) {
   return bytes;
 }
 
+// A team for each chunk.
 template <class Body>
 void for_chunks(const KernelCall& call, const Lines& lines, const Body& body) {
   const std::int64_t chunks = lines.count() * lines.chunks();
-  if (lines.inner == 1) {
-    for_teams_of(lines.axis, call, chunks, body);
-  } else if (lines.axis < Strip::rows) {
+  if (lines.inner > 1) {
     for_teams<1>(call, chunks, body);
   } else {
-    for_strips(call, lines.outer * lines.chunks() * Body::strips(lines), body);
+    for_teams_of(lines.axis, call, chunks, body);
   }
+}
+
+template <class Reduction>
+void reduce_chunks(const KernelCall& call, const Lines& lines, const ReduceChunk<Reduction>& body) {
+  if (lines.inner == 1 || lines.axis < Strip::rows) return for_chunks(call, lines, body);
+  for_strips(call, lines.outer * lines.chunks() * body.strips(lines), body);
 }
 
 // `scratch`: of reduce_scratch_bytes.
@@ -136,9 +141,9 @@ void reduce(const KernelCall& call, const Lines& lines, const Reduction& reducti
   using Partial = typename Reduction::Partial;
   static_assert(sizeof(Partial) <= 16);
   const std::int64_t chunks = lines.chunks();
-  if (chunks == 1) return for_chunks(call, lines, ReduceChunk<Reduction>{reduction, lines, nullptr});
+  if (chunks == 1) return reduce_chunks(call, lines, ReduceChunk<Reduction>{reduction, lines, nullptr});
   auto* const partials = reinterpret_cast<Partial*>(scratch);
-  for_chunks(call, lines, ReduceChunk<Reduction>{reduction, lines, partials});
+  reduce_chunks(call, lines, ReduceChunk<Reduction>{reduction, lines, partials});
   reduce(call, {lines.outer, chunks, lines.inner}, of_chunks(reduction, partials),
          scratch + 16 * lines.count() * chunks);
 }

@@ -110,7 +110,7 @@ void run_scan(const KernelCall& call, const Lines& lines, const Scan& scan, bool
   typename Scan::Partial* partials = nullptr;
   if (lines.chunks() > 1) {
     partials = reinterpret_cast<typename Scan::Partial*>(scratch);
-    for_chunks(call, lines, ReduceChunk<ReduceForScan<Scan>>{{scan}, lines, partials});
+    reduce_chunks(call, lines, ReduceChunk<ReduceForScan<Scan>>{{scan}, lines, partials});
     for_each(call, lines.count(),
              ScanChunks<Scan>{scan, {lines.outer, lines.chunks(), lines.inner}, from_end, partials});
   }
