@@ -26,9 +26,9 @@ struct EmbeddingOptions {
 // counted for the whole weight. Gradients of the same row are summed in the order of the look-ups and of backward().
 // SGD without momentum and decay gives the bits that it gives without the option. weight.grad() throws Error then;
 // ag::grad() computes a tensor as ever. The library's optimisers and clip_norm() take such gradients; an optimiser of
-// the program's own cannot. Without zero_grad() they grow with every backward(), beyond K if it comes to that. On a GPU,
-// which has no kernels for them yet, a look-up throws Error. The option has an effect while the weight is a leaf. When another
-// operation, such as scores(), gives the weight a gradient, the sum is a tensor, and so the step is one of all rows.
+// the program's own cannot. Without zero_grad() they grow with every backward(), beyond K if it comes to that. The
+// option has an effect while the weight is a leaf. When another operation, such as scores(), gives the weight a
+// gradient, the sum is a tensor, and so the step is one of all rows.
 struct Embedding {
   // Queues the initial values; may wait for room. Throws Error if `count` or `features` is less than 1, and for a type
   // other than float32 and float64.

@@ -158,14 +158,7 @@ Tensor taken(const Arg& x, const Arg& indices, int axis, bool keeps_rows) {
 
 Tensor take(const Arg& x, const Arg& indices, int axis) { return taken(x, indices, axis, /*keeps_rows=*/false); }
 
-Tensor detail::look_up(const Arg& table, const Arg& indices) {
-  const Device device = checked_operand(table, "take").device;
-  if (device.type != DeviceType::cpu && records(table)) {
-    throw_error("Embedding",
-                fmt::format("row_gradients has no kernels for {} yet; leave the option out there", device.str()));
-  }
-  return taken(table, indices, 0, /*keeps_rows=*/true);
-}
+Tensor detail::look_up(const Arg& table, const Arg& indices) { return taken(table, indices, 0, /*keeps_rows=*/true); }
 
 Tensor gather(const Arg& x, const Arg& indices, int axis) {
   const NamedOperand values{"x", checked_operand(x, "gather")}, places{"indices", checked_operand(indices, "gather")};

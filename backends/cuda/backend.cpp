@@ -57,9 +57,10 @@ constexpr auto table = kernel_table(
     KernelRow{Op::strided_copy, &kernels::strided_copy}, KernelRow{Op::concat, &kernels::concat},
     KernelRow{Op::take, &kernels::take}, KernelRow{Op::take_grad, &kernels::take_grad},
     KernelRow{Op::gather, &kernels::gather}, KernelRow{Op::scatter_add, &kernels::scatter_add},
-    not_yet(Op::first_places), KernelRow{Op::one_hot, &kernels::one_hot}, KernelRow{Op::triangle, &kernels::triangle},
-    KernelRow{Op::custom, &kernels::custom}, not_yet(Op::source), not_yet(Op::collective),
-    KernelRow{Op::update, &kernels::update}, not_yet(Op::update_rows));
+    KernelRow{Op::first_places, &kernels::first_places}, KernelRow{Op::one_hot, &kernels::one_hot},
+    KernelRow{Op::triangle, &kernels::triangle}, KernelRow{Op::custom, &kernels::custom}, not_yet(Op::source),
+    not_yet(Op::collective), KernelRow{Op::update, &kernels::update},
+    KernelRow{Op::update_rows, &kernels::update_rows});
 
 Backend make_table() {
   Backend backend;

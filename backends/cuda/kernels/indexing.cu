@@ -3,11 +3,9 @@
 // Indices lie on the device, so they cannot be checked before the operation runs. For an index out of range take and
 // gather give NaN (the lowest number of integers), one_hot gives 0, and take_grad and scatter_add add nothing.
 #include <limits>
-#include <utility>
 
 #include "asyncgrad/backends/cuda/families.h"
-#include "asyncgrad/backends/cuda/kernels/for_each.cuh"
-#include "asyncgrad/backends/divided.h"
+#include "asyncgrad/backends/cuda/kernels/sorted_places.cuh"
 
 namespace asyncgrad::detail::cuda {
 
@@ -60,67 +58,7 @@ void run_take(const KernelCall& call, int) {
 }
 
 // --- take_grad: dx (outer, axis, inner) += dy (outer, K, inner) at indices (K). The places 0, …, K - 1 are sorted by
-// --- their index, those of one index by themselves. Stretches are sorted by counting, then merged two by two: each
-// --- place finds its own way.
-
-constexpr std::int64_t first_stretch = 1024;
-
-// The position within its stretch: behind all places with a smaller index, and behind those with the same index that
-// come before it.
-struct SortStretch {
-  std::int64_t* sorted;
-  const std::int64_t* indices;
-  std::int64_t count;
-
-  template <class Team>
-  __device__ void operator()(Team team, std::int64_t place) const {
-    const std::int64_t begin = place / first_stretch * first_stretch, index = indices[place];
-    const std::int64_t size = count - begin < first_stretch ? count - begin : first_stretch;
-    const auto comes_before = [&](std::int64_t i) -> std::int64_t {
-      const std::int64_t other = indices[begin + i];
-      return other < index || (other == index && begin + i < place) ? 1 : 0;
-    };
-    const std::int64_t before =
-        team.reduce(size, std::int64_t{0}, comes_before, [](std::int64_t x, std::int64_t y) { return x + y; });
-    team.each(1, [&](std::int64_t) { sorted[begin + before] = place; });
-  }
-};
-
-// Merges pairs of stretches of `size` places. Among places with the same index, those on the left come first.
-struct MergeStretches {
-  std::int64_t* merged;
-  const std::int64_t *sorted, *indices;
-  std::int64_t count, size;
-
-  __device__ void operator()(std::int64_t i) const {
-    const std::int64_t place = sorted[i], index = indices[place];
-    const std::int64_t begin = i / (2 * size) * (2 * size);
-    const std::int64_t middle = within(begin + size), end = within(middle + size);
-    if (i < middle) {
-      merged[i + how_many(middle, end, [&](std::int64_t other) { return other < index; })] = place;
-    } else {
-      merged[i - (middle - begin) + how_many(begin, middle, [&](std::int64_t other) { return other <= index; })] =
-          place;
-    }
-  }
-
- private:
-  __device__ std::int64_t within(std::int64_t end) const { return end < count ? end : count; }
-  // The number of sorted places from `first` on for which is_so holds: these come before all others up to `last`.
-  template <class IsSo>
-  __device__ std::int64_t how_many(std::int64_t first, std::int64_t last, IsSo is_so) const {
-    std::int64_t begin = first, end = last;
-    while (begin < end) {
-      const std::int64_t middle = begin + (end - begin) / 2;
-      if (is_so(indices[sorted[middle]])) {
-        begin = middle + 1;
-      } else {
-        end = middle;
-      }
-    }
-    return begin - first;
-  }
-};
+// --- their index, those of one index by themselves.
 
 // The places of one index are a run. Who has the first place of a run adds up all of it, so a long run, such as that of
 // padding, is cut where a part of so many places ends, and the parts that it goes on with are added up by others before.
@@ -188,23 +126,12 @@ std::int64_t runs_scratch_bytes(std::int64_t count, std::int64_t columns, DType 
          sums * static_cast<std::int64_t>(size_bytes(dtype));
 }
 
-const std::int64_t* sorted_places(const KernelCall& call, std::int64_t* scratch, const std::int64_t* indices,
-                                  std::int64_t count) {
-  std::int64_t *sorted = scratch, *merged = scratch + count;
-  for_teams_of(std::min(count, first_stretch), call, count, SortStretch{sorted, indices, count});
-  for (std::int64_t size = first_stretch; size < count; size *= 2) {
-    for_each(call, count, MergeStretches{merged, sorted, indices, count, size});
-    std::swap(sorted, merged);
-  }
-  return sorted;
-}
-
 // `count` indices, for which the scratch memory is that of runs_scratch_bytes().
 template <class T>
 void add_at(const KernelCall& call, std::byte* scratch, T* dx, const T* dy, const std::int64_t* indices,
             std::int64_t count, const IndexAttributes& seen) {
   auto* const places = reinterpret_cast<std::int64_t*>(scratch);
-  const Runs runs{sorted_places(call, places, indices, count), indices, count};
+  const Runs runs{sorted_places(call, places, 1, count, IntegerKeys{indices}).places, indices, count};
   T* const sums = reinterpret_cast<T*>(places + 2 * count);
   const std::int64_t columns = seen.outer * seen.inner;
   if (runs.parts() > 1) for_each(call, runs.parts() * columns, SumParts<T>{sums, dy, runs, seen.inner});
@@ -290,6 +217,32 @@ void run_scatter_add(const KernelCall& call, int) {
   });
 }
 
+// --- first_places: out (n), indices (n)
+
+struct FirstPlace {
+  std::int64_t* out;
+  const std::int64_t *sorted, *indices;
+  std::int64_t count;
+
+  __device__ void operator()(std::int64_t k) const {
+    const std::int64_t index = indices[k];
+    out[k] = sorted[how_many(sorted, 0, count, [&](std::int64_t place) { return indices[place] < index; })];
+  }
+};
+
+// Twice the size of the result.
+std::int64_t first_places_scratch_bytes(const KernelCall& call) {
+  return 2 * call.numel(1) * static_cast<std::int64_t>(sizeof(std::int64_t));
+}
+
+void run_first_places(const KernelCall& call, int) {
+  const auto* const indices = call.data<std::int64_t>(1);
+  const std::int64_t count = call.numel(1);
+  const std::int64_t* const sorted =
+      sorted_places(call, reinterpret_cast<std::int64_t*>(call.scratch), 1, count, IntegerKeys{indices}).places;
+  for_each(call, count, FirstPlace{call.data<std::int64_t>(0), sorted, indices, count});
+}
+
 // --- one_hot: out (…, C), indices (…)
 
 template <class T>
@@ -339,6 +292,7 @@ void run_triangle(const KernelCall& call, int) {
 constinit const Kernel kernels::take{.run = run_take<false>};
 constinit const Kernel kernels::gather{.run = run_take<true>};
 constinit const Kernel kernels::scatter_add{.run = run_scatter_add, .scratch_bytes = scatter_add_scratch_bytes};
+constinit const Kernel kernels::first_places{.run = run_first_places, .scratch_bytes = first_places_scratch_bytes};
 constinit const Kernel kernels::one_hot{.run = run_one_hot};
 constinit const Kernel kernels::triangle{.run = run_triangle};
 constinit const Kernel kernels::take_grad{.run = run_take_grad, .scratch_bytes = take_grad_scratch_bytes};

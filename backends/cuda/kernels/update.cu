@@ -7,6 +7,7 @@
 #include "asyncgrad/backends/cuda/kernels/for_each.cuh"
 #include "asyncgrad/backends/cuda/kernels/math.cuh"
 #include "asyncgrad/backends/cuda/kernels/pack.cuh"
+#include "asyncgrad/backends/divided.h"
 
 namespace asyncgrad::detail::cuda {
 
@@ -205,12 +206,84 @@ void run(const KernelCall& call) {
   }
 }
 
+// --- Some rows of one parameter: its states, indices and places (n) and the gradient (n, C) follow it. The row
+// --- indices[k] gets the gradient's row k, where k is the first place with this index. All counts of steps are alike.
+
+template <class Rule, class T>
+struct CountStepOfRows {
+  std::int64_t* steps;
+  UpdateAttributes attributes;
+  Numbers<Rule, T>* numbers;
+
+  __device__ void operator()(std::int64_t i) const {
+    const std::int64_t step = ++steps[i];
+    if (i == 0) *numbers = numbers_at<Rule, T>(attributes, step);
+  }
+};
+
+// An index out of range changes nothing.
+template <class Rule, class T>
+struct UpdateRows {
+  static constexpr int arrays = arrays_of<Rule>;
+
+  T* x[arrays];
+  const T* gradient;
+  const std::int64_t *indices, *places;
+  std::int64_t rows, width;
+  const Numbers<Rule, T>* counted;  // null: `numbers`
+  Numbers<Rule, T> numbers;
+
+  __device__ void operator()(std::int64_t i) const {
+    const Divided at = divided(i, width);
+    const std::int64_t row = indices[at.quotient];
+    if (places[at.quotient] != at.quotient || row < 0 || row >= rows) return;
+    apply_at<Rule, T>(row * width + at.remainder, counted == nullptr ? numbers : *counted, x, gradient[i],
+                      std::make_index_sequence<arrays>());
+  }
+};
+
+template <class Rule, class T>
+void run_rows(const KernelCall& call) {
+  constexpr int arrays = arrays_of<Rule>;
+  const auto& a = call.attributes<UpdateAttributes>();
+  const int in = arrays + (Rule::counts_steps ? 1 : 0);
+  UpdateRows<Rule, T> update{};
+  for (int i = 0; i < arrays; ++i) update.x[i] = call.data<T>(i);
+  update.indices = call.data<std::int64_t>(in);
+  update.places = call.data<std::int64_t>(in + 1);
+  update.gradient = call.data<T>(in + 2);
+  update.rows = call.shape(0)[0];
+  update.width = call.shape(in + 2)[1];
+  if constexpr (Rule::counts_steps) {
+    auto* const numbers = reinterpret_cast<Numbers<Rule, T>*>(call.scratch);
+    for_each(call, call.numel(arrays), CountStepOfRows<Rule, T>{call.data<std::int64_t>(arrays), a, numbers});
+    update.counted = numbers;
+  } else {
+    update.numbers = numbers_at<Rule, T>(a, 1);
+  }
+  for_each(call, call.numel(in + 2), update);
+}
+
+std::int64_t rows_scratch_bytes(const KernelCall&) { return max_update_numbers * sizeof(double); }
+
 // --- All rules
 
 using Run = void (*)(const KernelCall& call);
 template <class T, std::size_t... I>
 constexpr std::array<Run, rules::count> runs_of(std::index_sequence<I...>) {
   return {run<std::tuple_element_t<I, rules::Rules>, T>...};
+}
+
+template <class T, std::size_t... I>
+constexpr std::array<Run, rules::count> row_runs_of(std::index_sequence<I...>) {
+  return {run_rows<std::tuple_element_t<I, rules::Rules>, T>...};
+}
+
+void run_update_rows(const KernelCall& call, int) {
+  visit_floating(call.dtype(0), [&]<class T>(T) {
+    static constexpr auto runs = row_runs_of<T>(std::make_index_sequence<rules::count>());
+    runs[call.attributes<UpdateAttributes>().rule](call);
+  });
 }
 
 void run_update(const KernelCall& call, int) {
@@ -225,5 +298,6 @@ void run_update(const KernelCall& call, int) {
 }  // namespace
 
 constinit const Kernel kernels::update{.run = run_update, .scratch_bytes = scratch_bytes};
+constinit const Kernel kernels::update_rows{.run = run_update_rows, .scratch_bytes = rows_scratch_bytes};
 
 }  // namespace asyncgrad::detail::cuda

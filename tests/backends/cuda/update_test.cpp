@@ -35,6 +35,29 @@ TEST(CudaUpdate, HasTheCpusBits) {
   });
 }
 
+// Some rows are not used, and some are used twice: the second place has no gradient of its own.
+TEST(CudaUpdateRows, HasTheCpusBits) {
+  for_every_rule([]<class Rule, class T>() {
+    for (const Shape& shape : {Shape{70, 13}, Shape{70, 1000}, Shape{3, 0}, Shape{0, 4}}) {
+      const UpdateLists<Rule, T> lists({shape});
+      std::vector<std::int64_t> indices, places;
+      for (std::int64_t row = shape[0] - 1; row >= 0; --row) {
+        if (row % 7 == 0) continue;
+        places.insert(places.end(), row % 5 == 0 ? 2 : 1, static_cast<std::int64_t>(indices.size()));
+        indices.insert(indices.end(), row % 5 == 0 ? 2 : 1, row);
+      }
+      const auto n = static_cast<std::int64_t>(indices.size());
+      BothBackends both;
+      for (const auto& list : lists.updated) both.update(shape, list[0]);
+      if (Rule::counts_steps) both.update({static_cast<std::int64_t>(lists.counts[0].size())}, lists.counts[0]);
+      both.input({n}, indices).input({n}, places).template random_input<T>({n, shape[1]});
+      both.run(Op::update_rows, lists.attributes());
+      for (int i = 0; i < static_cast<int>(lists.updated.size()); ++i) both.template expect_same_bits<T>(i);
+      if (Rule::counts_steps) both.template expect_same_bits<std::int64_t>(static_cast<int>(lists.updated.size()));
+    }
+  });
+}
+
 }  // namespace
 
 }  // namespace asyncgrad::detail

@@ -33,6 +33,22 @@ Results rmsprop(Inputs& in, double momentum, bool centered) {
   return trained(rmsprop);
 }
 
+// Of some rows, of many, of none, and of rows that are looked up twice.
+Results trained_by_rows(Inputs& in, bool with_adam) {
+  Generator generator(3);
+  nn::Embedding table(40, 7,
+                      {.row_gradients = true, .dtype = in.dtype(), .device = in.device(), .generator = &generator});
+  optim::SGD sgd({table.weight}, {.lr = 0.01, .momentum = 0.9, .weight_decay = 0.1});
+  optim::Adam adam({table.weight}, {.lr = 0.01, .weight_decay = 0.1});
+  optim::Optimizer& optimizer = with_adam ? static_cast<optim::Optimizer&>(adam) : sgd;
+  for (const std::int64_t count : {30, 1100, 0}) {
+    optimizer.zero_grad();
+    for (int use = 0; use < 2; ++use) sum(square(table(in.integers({count}, 40)))).backward();
+    optimizer.step();
+  }
+  return {table.weight};
+}
+
 }  // namespace
 
 DeviceCases update_cases() {
@@ -45,6 +61,8 @@ DeviceCases update_cases() {
       {"adam", {Op::update}, adam},
       {"adagrad", {Op::update}, adagrad},
       {"rmsprop", {Op::update}, [](Inputs& in) { return rmsprop(in, 0, false); }},
+      {"rows_by_sgd", {Op::update_rows, Op::first_places}, [](Inputs& in) { return trained_by_rows(in, false); }, 1e-4},
+      {"rows_by_adam", {Op::update_rows, Op::first_places}, [](Inputs& in) { return trained_by_rows(in, true); }, 1e-4},
       {"rmsprop_of_all", {Op::update}, [](Inputs& in) { return rmsprop(in, 0.9, true); }},
   };
 }
