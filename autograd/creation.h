@@ -50,7 +50,7 @@ Tensor normal(const Shape& shape, double mean, double standard_deviation, Random
 Tensor randn(const Shape& shape, RandomOptions options = {}, Location where = Location::current());  // N(0, 1)
 
 // Random integers in [low, high), each with a probability that is off by less than 2^-64. Throws Error unless low <
-// high, and if the type cannot hold them. They are drawn on the CPU.
+// high, and if the type cannot hold them.
 struct RandomIntegerOptions {
   DType dtype = int64;
   Device device = default_device();
@@ -59,7 +59,7 @@ struct RandomIntegerOptions {
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, RandomIntegerOptions options = {},
                Location where = Location::current());
 // The numbers 0 … n - 1 in random order, where all orders are equally probable except for n / 2^64: shape (n). Throws
-// Error for a negative n, and if the type cannot hold them. Drawn on the CPU, by one thread.
+// Error for a negative n, and if the type cannot hold them. On the CPU one thread draws them.
 Tensor permutation(std::int64_t n, RandomIntegerOptions options = {}, Location where = Location::current());
 
 // 1 with probability p, else 0, as bool unless the options say otherwise. Throws Error for p outside of [0, 1].

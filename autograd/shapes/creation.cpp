@@ -61,14 +61,14 @@ Tensor random(const char* operation, Op op, const Shape& shape, double low, doub
   return out;
 }
 
-// Integers, drawn on the CPU.
+// Integers of another type are drawn in int64.
 Tensor integers(Op op, const Shape& shape, std::int64_t low, std::uint64_t span, const RandomIntegerOptions& options,
                 Location where) {
-  Tensor out = make_tensor(shape, int64, DeviceType::cpu);
+  Tensor out = make_tensor(shape, int64, options.device);
   Generator& generator = options.generator != nullptr ? *options.generator : default_generator();
   const std::uint64_t first = generator.take(2 * static_cast<std::uint64_t>(shape.numel()));
   submit(op, {writes(out)}, RandintAttributes{generator.seed(), first, low, span}, where);
-  return out.to(options.dtype, where).to(options.device, where);
+  return out.to(options.dtype, where);
 }
 
 }  // namespace

@@ -33,8 +33,9 @@ constinit const Kernel any_copy{.run = run_any_copy};
 // `source` has no kernel here, because it makes data on the host.
 constexpr auto table = kernel_table(
     KernelRow{Op::fill, &kernels::fill}, KernelRow{Op::arange, &kernels::arange},
-    KernelRow{Op::uniform, &kernels::uniform}, KernelRow{Op::normal, &kernels::normal}, not_yet(Op::randint),
-    not_yet(Op::permutation), KernelRow{Op::copy, &any_copy}, by_formula(), KernelRow{Op::matmul, &kernels::matmul},
+    KernelRow{Op::uniform, &kernels::uniform}, KernelRow{Op::normal, &kernels::normal},
+    KernelRow{Op::randint, &kernels::randint}, KernelRow{Op::permutation, &kernels::permutation},
+    KernelRow{Op::copy, &any_copy}, by_formula(), KernelRow{Op::matmul, &kernels::matmul},
     KernelRow{Op::dense, &kernels::dense}, KernelRow{Op::dense_grad, &kernels::dense_grad},
     KernelRow{Op::sum, &kernels::sum}, KernelRow{Op::prod, &kernels::prod},
     KernelRow{Op::prod_grad, &kernels::prod_grad}, KernelRow{Op::max, &kernels::max}, KernelRow{Op::min, &kernels::min},

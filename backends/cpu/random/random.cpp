@@ -5,6 +5,7 @@
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/random/random_chunks.h"
 #include "asyncgrad/backends/cpu/tiling.h"
+#include "asyncgrad/backends/random_below.h"
 
 namespace asyncgrad::detail {
 
@@ -54,12 +55,6 @@ void run_normal(const KernelCall& call, int tile) {
 }
 
 // --- integers
-
-// A number in [0, span), the upper half of a product: off by less than span / 2^64.
-std::uint64_t below(std::uint64_t random, std::uint64_t span) {
-  __extension__ using Product = unsigned __int128;
-  return static_cast<std::uint64_t>(Product{random} * span >> 64);
-}
 
 using ChunkWords = std::array<std::uint64_t, static_cast<std::size_t>(chunk_words)>;
 

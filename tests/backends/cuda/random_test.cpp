@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "tests/backends/cuda/both_backends.h"
 
 namespace asyncgrad::detail {
@@ -31,6 +33,24 @@ TEST(CudaNormal, IsTheCpusInFloat64) {
   for_places([](const RandomAttributes& a, std::int64_t n) {
     BothBackends().output<double>(n).run(Op::normal, a).expect_close<double>(4, 1);
   });
+}
+
+TEST(CudaRandint, HasTheCpusBits) {
+  for_places([](const RandomAttributes& place, std::int64_t n) {
+    for (const std::uint64_t span : {1ULL, 1000ULL, (1ULL << 40) + 7, ~0ULL}) {
+      const RandintAttributes a{place.seed, place.first_block, std::numeric_limits<std::int64_t>::min(), span};
+      BothBackends().output<std::int64_t>(n).run(Op::randint, a).expect_same_bits<std::int64_t>();
+    }
+  });
+}
+
+TEST(CudaPermutation, HasTheCpusBits) {
+  for (const RandomAttributes& place : places) {
+    for (const std::int64_t n : {0, 1, 2, 3, 4, 5, 17, 1001, 3001}) {
+      const RandintAttributes a{place.seed, place.first_block, 0, static_cast<std::uint64_t>(n)};
+      BothBackends().output<std::int64_t>(n).run(Op::permutation, a).expect_same_bits<std::int64_t>();
+    }
+  }
 }
 
 TEST(CudaDropout, HasTheCpusBits) {

@@ -18,6 +18,23 @@ DeviceCases random_cases() {
   return {
       {"uniform", {Op::uniform}, [](Inputs& in) { return random(in, uniform); }},
       {"normal", {Op::normal}, [](Inputs& in) { return random(in, normal); }},
+      {"randint",
+       {Op::randint},
+       [](Inputs& in) {
+         Generator generator(7);
+         const RandomIntegerOptions options{.device = in.device(), .generator = &generator};
+         return Results{randint(-5, 17, {1001}, options), randint(-(1LL << 52), 1LL << 52, {7}, options)};
+       }},
+      {"permutation",
+       {Op::permutation},
+       [](Inputs& in) {  // sorted by a thread, a warp and blocks, which are merged
+         Generator generator(7);
+         Results results;
+         for (const std::int64_t n : {0, 1, 2, 9, 100, 2100}) {
+           results.push_back(permutation(n, {.device = in.device(), .generator = &generator}));
+         }
+         return results;
+       }},
       {"dropout",
        {Op::dropout},
        [](Inputs& in) {
