@@ -30,7 +30,7 @@ Tensor scatter_add(const Arg& x, const Arg& indices, const Arg& source, int axis
 Tensor index_add(const Arg& x, const Arg& indices, const Arg& source, int axis);
 
 // The order of the elements along an axis. NaN counts as the largest, and equal elements stay in their order. They take
-// float32, float64 and int64, on the CPU alone, and use up to 16 bytes of scratch memory for each element of a line.
+// float32, float64 and int64, and use up to 16 bytes of scratch memory for each element of a line, on a GPU of all lines.
 struct SortOptions {
   int axis = -1;
   bool descending = false;

@@ -40,6 +40,7 @@ const std::vector<std::string_view> headers_of_kernels = {"backends/broadcast.h"
                                                           "backends/random_below.h",
                                                           "backends/range.h",
                                                           "backends/recurrent_operands.h",
+                                                          "backends/sort_order.h",
                                                           "backends/strided_axes.h",
                                                           "core/backend/custom_kernel.h",
                                                           "core/backend/exit_order.h",

@@ -2,12 +2,11 @@
 // order is the same whatever sorts them.
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <type_traits>
 
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/backends/element_types.h"
+#include "asyncgrad/backends/sort_order.h"
 
 namespace asyncgrad::detail {
 
@@ -18,12 +17,6 @@ struct Entry {
   T value;
   std::int64_t place;
 };
-
-template <class T>
-bool is_less(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return a < b || (std::isnan(b) && !std::isnan(a));
-  return a < b;
-}
 
 template <class T>
 struct ComesBefore {

@@ -68,6 +68,20 @@ DeviceCases reduction_cases() {
          const Tensor x = in({30, 2000});
          return Results{argmax(x, 0), argmax(x, 1), argmin(x, 0), argmin(x, 1)};
        }},
+      {"argsort",
+       {Op::argsort},
+       [](Inputs& in) {  // of some elements that are equal, and of some NaN
+         Results results;
+         for (const Shape& shape : {Shape{30, 12}, Shape{7, 100}, Shape{3, 40, 5}, Shape{1, 1030}, Shape{0, 3}}) {
+           const Tensor x = in.integers(shape, 40).to(in.dtype()), y = where(x == 7, x / 0 - x / 0, x);
+           for (const bool descending : {false, true}) {
+             results.push_back(argsort(y, {.axis = 1, .descending = descending}));
+           }
+           results.insert(results.end(),
+                          {topk(y, 2, {.axis = 1}).indices, argsort(in.integers(shape, 40), {.axis = 1})});
+         }
+         return results;
+       }},
       {"softmax",
        {Op::softmax, Op::softmax_grad},
        with_parameter({30, 200}, [](const Tensor& x) { return softmax(x); })},
