@@ -1,6 +1,6 @@
 // Normalisation of channels over a batch. Differentiable in x, weight and bias, any number of times; queued; may wait
 // for room in the queue. Throws Error at the call for int64, for shapes that do not fit, and for types or devices that
-// differ. It runs on the CPU alone.
+// differ.
 #pragma once
 
 #include "asyncgrad/core/tensor.h"

@@ -1,4 +1,4 @@
-// Dropout. It runs on the CPU alone.
+// Dropout.
 #pragma once
 
 #include "asyncgrad/core/random.h"

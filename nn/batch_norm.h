@@ -1,4 +1,4 @@
-// The layer that normalises channels over a batch. It runs on the CPU alone.
+// The layer that normalises channels over a batch.
 #pragma once
 
 #include <cstdint>

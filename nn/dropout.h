@@ -1,4 +1,4 @@
-// The layer that drops elements in training. It runs on the CPU alone.
+// The layer that drops elements in training.
 #pragma once
 
 #include "asyncgrad/autograd/dropout.h"

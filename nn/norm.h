@@ -1,4 +1,4 @@
-// Layers that normalise rows: layer_norm, rms_norm and group_norm with parameters. They run on the CPU alone.
+// Layers that normalise rows: layer_norm, rms_norm and group_norm with parameters.
 #pragma once
 
 #include "asyncgrad/autograd/norm.h"
