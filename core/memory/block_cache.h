@@ -22,7 +22,10 @@ class BlockCache {
  public:
   // `live`: the live bytes of the same device, which count against the limit.
   BlockCache(MemorySource& source, const LiveBytes& live)
-      : is_host_(&source == &host_memory()), live_(live), large_(source) {}
+      : is_host_(&source == &host_memory()),
+        live_(live),
+        small_(large_bytes, is_host_ ? BlockOrder::last_first : BlockOrder::lowest_first),
+        large_(source) {}
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 
@@ -66,7 +69,7 @@ class BlockCache {
   std::int64_t limit_bytes_ ASYNCGRAD_GUARDED_BY(lock_) = INT64_MAX;
   std::int64_t max_cached_bytes_ ASYNCGRAD_GUARDED_BY(lock_) = INT64_MAX;
   std::int64_t system_calls_ ASYNCGRAD_GUARDED_BY(lock_) = 0;
-  BlockLists small_ ASYNCGRAD_GUARDED_BY(lock_){large_bytes};
+  BlockLists small_ ASYNCGRAD_GUARDED_BY(lock_);
   PageRanges large_ ASYNCGRAD_GUARDED_BY(lock_);
   Slab slab_ ASYNCGRAD_GUARDED_BY(lock_);  // of a device with memory of its own
   std::function<void()> before_trim_ ASYNCGRAD_GUARDED_BY(lock_);

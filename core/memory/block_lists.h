@@ -3,9 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace asyncgrad::detail {
+
+// Which of the free blocks of one size is given out.
+enum class BlockOrder : std::uint8_t {
+  last_first,    // the one that came last, which a processor's cache may still hold
+  lowest_first,  // the one at the lowest address, so that a repeated step gets the same blocks again
+};
 
 // Free blocks whose sizes are whole cache lines, below `end_bytes`. The lists lie beside the blocks, which may be
 // memory that the host cannot read. Putting a block back takes no memory: each block has an entry from add() to
@@ -14,12 +21,15 @@ class BlockLists {
  public:
   static constexpr std::int64_t line_bytes = 64;
 
-  explicit BlockLists(std::int64_t end_bytes) : lists_(static_cast<std::size_t>(end_bytes / line_bytes)) {}
+  BlockLists(std::int64_t end_bytes, BlockOrder order)
+      : order_(order), lists_(static_cast<std::size_t>(end_bytes / line_bytes)) {}
   BlockLists(const BlockLists&) = delete;
   BlockLists& operator=(const BlockLists&) = delete;
   ~BlockLists() {
-    for (Entry* list : lists_) free_all(list);
-    free_all(spare_);
+    for (Entry* list : lists_) {
+      while (list != nullptr) delete take_first(list);
+    }
+    while (spare_ != nullptr) delete pop(spare_);
   }
 
   // Makes an entry for a new block, which the caller has. Throws std::bad_alloc.
@@ -34,15 +44,21 @@ class BlockLists {
   std::byte* take(std::int64_t size_bytes) noexcept {
     Entry*& list = list_of(size_bytes);
     if (list == nullptr) return nullptr;
-    Entry* const entry = pop(list);
+    Entry* const entry = take_first(list);
     push(spare_, entry);
     bytes_ -= size_bytes;
     return entry->block;
   }
   void put(std::byte* block, std::int64_t size_bytes) noexcept {
     Entry* const entry = pop(spare_);
+    entry->next = nullptr;
     entry->block = block;
-    push(list_of(size_bytes), entry);
+    Entry*& list = list_of(size_bytes);
+    if (order_ == BlockOrder::last_first) {
+      push(list, entry);
+    } else {
+      list = list == nullptr ? entry : melded(list, entry);
+    }
     bytes_ += size_bytes;
   }
 
@@ -50,8 +66,11 @@ class BlockLists {
   std::int64_t end_bytes() const { return static_cast<std::int64_t>(lists_.size()) * line_bytes; }
 
  private:
+  // A list by addresses is a pairing heap: its entry with the lowest block has no next one, and every entry is lower
+  // than its children.
   struct Entry {
     Entry* next = nullptr;
+    Entry* children = nullptr;
     std::byte* block = nullptr;
   };
 
@@ -65,10 +84,35 @@ class BlockLists {
     list = entry->next;
     return entry;
   }
-  static void free_all(Entry* list) noexcept {
-    while (list != nullptr) delete pop(list);
+  Entry* take_first(Entry*& list) const noexcept {
+    if (order_ == BlockOrder::last_first) return pop(list);
+    Entry* const first = list;
+    list = all_melded(std::exchange(first->children, nullptr));
+    return first;
+  }
+  static Entry* melded(Entry* x, Entry* y) noexcept {
+    if (y->block < x->block) std::swap(x, y);
+    push(x->children, y);
+    return x;
+  }
+  // Pairs first, then the pairs: so taking costs the logarithm of the number of blocks on average.
+  static Entry* all_melded(Entry* entries) noexcept {
+    Entry* pairs = nullptr;
+    while (entries != nullptr) {
+      Entry* pair = pop(entries);
+      if (entries != nullptr) pair = melded(pair, pop(entries));
+      push(pairs, pair);
+    }
+    Entry* all = nullptr;
+    while (pairs != nullptr) {
+      Entry* const pair = pop(pairs);
+      all = all == nullptr ? pair : melded(all, pair);
+    }
+    if (all != nullptr) all->next = nullptr;
+    return all;
   }
 
+  const BlockOrder order_;
   std::vector<Entry*> lists_;  // by lines
   Entry* spare_ = nullptr;     // as many as blocks are given out
   std::int64_t bytes_ = 0;
