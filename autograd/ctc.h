@@ -21,8 +21,9 @@ namespace asyncgrad {
 // itself, while PyTorch's has the probabilities added to it, which log_softmax() takes away again.
 //
 // Queued; may wait for room. Targets and lengths are int64, int32 or uint8. Throws Error at the call for other shapes
-// and types, for devices that differ, for a blank outside of [0, C), and on a GPU, which has no kernel for it yet. The
-// wait throws Error for lengths beyond T or S, and for labels that count and are the blank or outside of [0, C).
+// and types, for devices that differ, and for a blank outside of [0, C). The wait throws Error for lengths
+// beyond T or S, and for labels that count and are the blank or outside of [0, C). A GPU cannot report them: there the
+// sample's loss and gradient are NaN.
 Tensor ctc(const Arg& log_probabilities, const Arg& targets, const Arg& input_lengths, const Arg& target_lengths,
            std::int64_t blank = 0);
 

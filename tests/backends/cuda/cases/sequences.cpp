@@ -1,4 +1,6 @@
 // Calls of recurrent layers and of losses of sequences.
+#include <algorithm>
+
 #include "tests/backends/cuda/device_cases.h"
 
 namespace asyncgrad::tests {
@@ -56,6 +58,30 @@ DeviceCase layer_case(const char* name, const Layer& layer) {
           1e-4};
 }
 
+struct CtcSizes {
+  std::int64_t steps, samples, classes, width;
+};
+
+// The loss and its gradient. Every target fits into its steps, the first one is empty, and labels repeat.
+Results ctc_loss(Inputs& in, const CtcSizes& s, std::int64_t blank) {
+  const Tensor x = in.parameter({s.steps, s.samples, s.classes});
+  std::vector<std::int64_t> labels, target_lengths, input_lengths;
+  for (std::int64_t n = 0; n < s.samples; ++n) {
+    for (std::int64_t i = 0; i < s.width; ++i)
+      labels.push_back((blank + 1 + (i * n / 2) % (s.classes - 1)) % s.classes);
+    target_lengths.push_back(s.width * n / s.samples);
+    input_lengths.push_back(n == 1 ? s.steps : std::min(s.steps, 2 * target_lengths.back() + n));
+  }
+  const auto lengths = [&](const auto& values) { return Tensor::from(values, {s.samples}, in.device()); };
+  const Tensor targets = Tensor::from(labels, {s.samples, s.width}, in.device());
+  const Tensor loss = ctc(log_softmax(x), targets, lengths(input_lengths), lengths(target_lengths), blank);
+  sum(loss * in({s.samples})).backward();
+  return {loss, x.grad()};
+}
+DeviceCase ctc_case(const char* name, const CtcSizes& sizes, std::int64_t blank) {
+  return {name, {detail::Op::ctc, detail::Op::ctc_grad}, [=](Inputs& in) { return ctc_loss(in, sizes, blank); }, 1e-4};
+}
+
 }  // namespace
 
 DeviceCases sequence_cases() {
@@ -68,6 +94,9 @@ DeviceCases sequence_cases() {
       layer_case<nn::GRU>("gru", {.gates = 3, .has_biases = false, .has_lengths = false}),
       layer_case<nn::GRU>("gru_of_lengths", {.gates = 3, .has_biases = true, .has_lengths = true}),
       layer_case<nn::LSTM>("lstm", {.gates = 4, .has_biases = true, .has_lengths = false}),
+      ctc_case("ctc", {12, 7, 6, 5}, 0),
+      ctc_case("ctc_of_long_targets", {90, 3, 4, 40}, 3),
+      ctc_case("ctc_of_no_targets", {5, 2, 3, 0}, 1),
       layer_case<nn::LSTM>("lstm_of_lengths", {.gates = 4, .has_biases = false, .has_lengths = true}),
   };
 }
