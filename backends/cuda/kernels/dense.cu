@@ -54,10 +54,11 @@ struct DenseGrad : Summing<T> {
   const T *y, *dy;  // y is null if there is no activation
   T *dz, *dbias;
 
-  // The loads need not wait for stores of other elements.
+  // dz may be in the place of dy. A thread loads its element before it stores it, so loads need not wait for stores of
+  // other elements.
   __device__ T operator()(std::int64_t i) const {
-    const T passed = __ldg(dy + i);
-    return dz[i] = y == nullptr || __ldg(y + i) > T(0) ? passed : T(0);
+    const T passed = __ldcs(dy + i);
+    return dz[i] = y == nullptr || __ldcs(y + i) > T(0) ? passed : T(0);
   }
   __device__ double value(std::int64_t, std::int64_t element) const { return (*this)(element); }
   __device__ void finish(std::int64_t column, double sum) const { dbias[column] = static_cast<T>(sum); }

@@ -9,6 +9,19 @@ namespace asyncgrad::detail::cuda {
 inline constexpr int warp_threads = 32;
 inline constexpr int block_threads = 256;
 
+inline constexpr int ahead = 4;  // values that a thread asks memory for before it needs the first
+
+// The partial combined with the next values, which are `step` apart.
+template <class Partial, class Value, class Combine>
+__device__ Partial next_ahead(std::int64_t i, int step, Partial partial, Value value, Combine combine) {
+  Partial values[ahead];
+#pragma unroll
+  for (int j = 0; j < ahead; ++j) values[j] = value(i + j * step);
+#pragma unroll
+  for (int j = 0; j < ahead; ++j) partial = combine(partial, values[j]);
+  return partial;
+}
+
 template <int lanes>
 class Team {
  public:
@@ -20,7 +33,9 @@ class Team {
   template <class Partial, class Value, class Combine>
   __device__ Partial reduce(std::int64_t n, Partial identity, Value value, Combine combine) const {
     Partial partial = identity;
-    for (std::int64_t i = lane(); i < n; i += lanes) partial = combine(partial, value(i));
+    std::int64_t i = lane();
+    for (; i + (ahead - 1) * lanes < n; i += ahead * lanes) partial = next_ahead(i, lanes, partial, value, combine);
+    for (; i < n; i += lanes) partial = combine(partial, value(i));
     return folded(partial, combine);
   }
 
@@ -82,12 +97,7 @@ class Strip {
   __device__ Partial reduce(std::int64_t n, Partial identity, Value value, Combine combine) const {
     Partial partial = identity;
     std::int64_t i = row();
-    for (; i + (ahead - 1) * rows < n; i += ahead * rows) {
-      Partial values[ahead];
-#pragma unroll
-      for (int j = 0; j < ahead; ++j) values[j] = value(i + j * rows);
-      for (const Partial& x : values) partial = combine(partial, x);
-    }
+    for (; i + (ahead - 1) * rows < n; i += ahead * rows) partial = next_ahead(i, rows, partial, value, combine);
     for (; i < n; i += rows) partial = combine(partial, value(i));
     __shared__ Partial partials[rows][columns];
     partials[row()][column()] = partial;
@@ -103,7 +113,6 @@ class Strip {
   }
 
  private:
-  static constexpr int ahead = 4;  // values that a thread asks memory for before it needs the first
   static __device__ int row() { return static_cast<int>(threadIdx.x) / columns; }
 };
 

@@ -30,6 +30,10 @@ template <class T>
 T __ldg(const T* address) {
   return *address;
 }
+template <class T>
+T __ldcs(const T* address) {
+  return *address;
+}
 inline void __syncthreads(asyncgrad::Location place = asyncgrad::Location::current()) {
   asyncgrad::tests::emulator::meet_block(place);
 }
