@@ -32,8 +32,6 @@ constexpr int side = across* patch<T>;
 // banks.
 constexpr int depth = 32;
 template <class T>
-constexpr int loads = side<T>* depth / block_threads;  // of each thread
-template <class T>
 struct SharedMemory {
   Pack<T> rows[side<T>][depth / patch<T> + 1], columns[side<T>][depth / patch<T> + 1];
   Pack<T> weights[side<T>][side<T> / patch<T> + 1];
@@ -45,9 +43,16 @@ struct Matrix {
   const T* data;
   std::int64_t rows, width;
 
-  // The element, or 0 outside of the matrix.
-  __device__ T at(std::int64_t row, std::int64_t column) const {
-    return row < rows && column < width ? data[row * width + column] : T(0);
+  // put(i, j, x) for the elements x of `lines` rows from `row` on and `columns` columns from `column` on; those outside of
+  // the matrix are 0. The block's threads read along rows.
+  template <int lines, int columns, class Put>
+  __device__ void each(std::int64_t row, std::int64_t column, Put put) const {
+    constexpr int at_once = block_threads / columns;
+    const int j = static_cast<int>(threadIdx.x) % columns, first = static_cast<int>(threadIdx.x) / columns;
+    const T* from = data + (row + first) * width + column + j;
+    const std::int64_t left = column + j < width ? rows - row : 0;
+#pragma unroll
+    for (int i = first; i < lines; i += at_once, from += at_once * width) put(i, j, i < left ? *from : T(0));
   }
 };
 template <class T>
@@ -79,12 +84,9 @@ __device__ void multiply(SharedMemory<T>& shared, const Matrix<T>& x, std::int64
   }
   for (std::int64_t at = 0; at < x.width; at += depth) {
     __syncthreads();
-#pragma unroll
-    for (int step = 0; step < loads<T>; ++step) {
-      const int i = step * block_threads + static_cast<int>(threadIdx.x), line = i / depth, k = i % depth;
-      shared.rows[line][k / n].x[k % n] = x.at(row + line, at + k);
-      shared.columns[line][k / n].x[k % n] = y.at(column + line, at + k);
-    }
+    x.template each<side<T>, depth>(row, at, [&](int i, int k, T value) { shared.rows[i][k / n].x[k % n] = value; });
+    y.template each<side<T>, depth>(column, at,
+                                    [&](int i, int k, T value) { shared.columns[i][k / n].x[k % n] = value; });
     __syncthreads();
     const int packs = x.width - at < depth ? (static_cast<int>(x.width - at) + n - 1) / n : depth / n;
     for (int k = 0; k < packs; ++k) {
@@ -118,11 +120,8 @@ __device__ void add_weighted(SharedMemory<T>& shared, const Patch<T>& weights, c
     const std::int64_t first = column + part * side<T>;
     for (int at = 0; first < y.width && at < side<T> && row + at < y.rows; at += depth) {
       __syncthreads();
-#pragma unroll
-      for (int step = 0; step < loads<T>; ++step) {
-        const int i = step * block_threads + static_cast<int>(threadIdx.x);
-        loaded[i / n].x[i % n] = y.at(row + at + i / side<T>, first + i % side<T>);
-      }
+      y.template each<depth, side<T>>(row + at, first,
+                                      [&](int i, int j, T value) { loaded[i * packs + j / n].x[j % n] = value; });
       __syncthreads();
       for (int k = 0; k < depth / n; ++k) {
         Pack<T> a[n];
@@ -316,6 +315,7 @@ struct Backward {
 template <class T, int parts, class Weights>
 struct SumWeighted {
   static constexpr int columns = parts * side<T>;
+  static constexpr int blocks_at_once = columns > 128 ? 1 : 2;
 
   T* out;
   std::int64_t rows;  // of a batch
