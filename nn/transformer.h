@@ -1,4 +1,4 @@
-// Layers of a transformer. They run on the CPU alone.
+// Layers of a transformer.
 #pragma once
 
 #include <cstdint>
