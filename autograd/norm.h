@@ -1,6 +1,5 @@
 // Normalisation of rows. All are differentiable in all tensors, are queued, and may wait for room in the queue. They
-// throw Error at the call for int64, for shapes that do not fit, and for types or devices that differ. They run on the
-// CPU alone.
+// throw Error at the call for int64, for shapes that do not fit, and for types or devices that differ.
 #pragma once
 
 #include <cstdint>

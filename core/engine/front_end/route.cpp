@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "asyncgrad/core/engine/run/execution.h"
@@ -11,9 +13,12 @@
 namespace asyncgrad::detail {
 
 void throw_no_route(const DeviceState& device, const Submission& submission) {
+  const std::string name = device.device.str();
+  const std::string_view elsewhere =
+      device.device.type == DeviceType::cpu ? "" : "; to(\"cpu\") copies a tensor to the CPU, which has one";
   throw_error(op_name(submission.op, submission.attributes),
-              device.executor == nullptr ? fmt::format("{} is not in use any more", device.device.str())
-                                         : fmt::format("has no kernel for {}", device.device.str()));
+              device.executor == nullptr ? name + " is not in use any more"
+                                         : fmt::format("has no kernel for {}{}", name, elsewhere));
 }
 
 Route route_of_copy(const Submission& submission) {
