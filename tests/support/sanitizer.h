@@ -9,6 +9,13 @@ inline constexpr bool is_sanitized = true;
 inline constexpr bool is_sanitized = false;
 #endif
 
+// Whether it is the thread sanitizer, to which one type of elements is like another.
+#ifdef __SANITIZE_THREAD__
+inline constexpr bool looks_for_races = true;
+#else
+inline constexpr bool looks_for_races = false;
+#endif
+
 // Why the child of a fork may hang if another thread computed at that moment, or null where it may not: the address
 // sanitizer's own allocator leaves the locks of the other threads held in the child.
 #ifdef __SANITIZE_ADDRESS__
