@@ -45,13 +45,21 @@ TEST(CudaConv, TakesLittleScratchMemory) {
       for (const std::int64_t edge : {16, 512}) {
         for (const std::int64_t groups : {1, 4}) {
           const Shape x{batch, 64, edge, edge}, w{256, 64 / groups, 3, 3}, y{batch, 256, edge - 2, edge - 2};
-          const std::int64_t most = detail::cuda::multiply_scratch_bytes + (std::int64_t{32} << 20);
+          const std::int64_t most = detail::cuda::multiply_scratch_bytes + (std::int64_t{64} << 20);
           EXPECT_LE(scratch_bytes(Op::conv, dtype, y, x, w, groups), most);
           EXPECT_GT(scratch_bytes(Op::conv, dtype, y, x, w, groups), detail::cuda::multiply_scratch_bytes);
+          EXPECT_LE(scratch_bytes(Op::conv_input, dtype, x, y, w, groups), most);
         }
       }
     }
   }
+}
+
+// Of tiles, whose places would not be numbers of 32 bits, there are none.
+TEST(CudaConv, ComputesHugePlanesDirectly) {
+  const Shape x{1, 64, 50000, 50000}, w{256, 64, 3, 3}, y{1, 256, 49998, 49998};
+  EXPECT_EQ(scratch_bytes(detail::Op::conv, float32, y, x, w, 1), 0);
+  EXPECT_EQ(scratch_bytes(detail::Op::conv_input, float32, x, y, w, 1), 0);
 }
 
 }  // namespace

@@ -40,8 +40,14 @@ DeviceCase transposed_case(const std::string& name, const Shape& x, const Shape&
 
 // Of so many elements for each pixel that their matrices do not fit into one tile, which begins within an image.
 Results conv_of_many_tiles(Inputs& in) {
-  const Tensor x = in.parameter({2, 32, 67, 68}, 0, 1), w = in.parameter({1, 32, 64, 64}, 0, 1);
+  const Tensor x = in.parameter({2, 2048, 18, 20}, 0, 1), w = in.parameter({1, 2048, 16, 16}, 0, 1);
   return with_gradients(in, conv2d(x, w), {x, w});
+}
+// In float64 the images do not fit into one tile, and two of them do.
+Results conv_of_many_images(Inputs& in) {
+  const Tensor x = in.parameter({3, 192, 23, 23}, 0, 1), w = in.parameter({2, 192, 16, 16}, 0, 1);
+  const Tensor bias = in.parameter({2});
+  return with_gradients(in, conv2d(x, w, bias), {x, w, bias});
 }
 
 DeviceCase max_pool_case(const std::string& name, const Shape& x, Size2d kernel, const PoolOptions& options) {
@@ -71,6 +77,11 @@ DeviceCases window_cases() {
   return {
       conv2d_case("of_tiles", {3, 15, 7, 9}, {10, 15, 3, 3}, true, {.padding = 1}),
       conv2d_case("uneven", {2, 10, 12, 9}, {9, 10, 5, 3}, false, uneven),
+      conv2d_case("of_even_tiles", {3, 15, 6, 8}, {10, 15, 3, 3}, true, {.padding = 1}),
+      conv2d_case("of_images", {3, 15, 8, 9}, {10, 15, 3, 3}, true, {.padding = 1}),
+      conv2d_case("of_uneven_images", {2, 10, 19, 20}, {9, 10, 5, 6}, false,
+                  {.stride = 2, .padding = 2, .dilation = {1, 2}}),
+      conv2d_case("of_even_groups", {2, 20, 8, 9}, {18, 10, 3, 3}, true, {.padding = 1, .groups = 2}),
       conv2d_case("of_groups", {2, 30, 7, 5}, {27, 10, 3, 6}, true, {.padding = {0, 3}, .groups = 3}),
       conv2d_case("of_points", {3, 20, 8, 9}, {12, 20, 1, 1}, true),
       conv2d_case("of_few_points", {3, 20, 3, 2}, {12, 20, 1, 1}, false),
@@ -85,12 +96,14 @@ DeviceCases window_cases() {
       conv2d_case("of_no_images", {0, 15, 7, 9}, {10, 15, 3, 3}, true),
       conv2d_case("direct_of_no_images", {0, 3, 7, 9}, {4, 3, 3, 3}, true),
       {"conv2d_of_many_tiles", {Op::conv, Op::conv_input, Op::conv_weight}, conv_of_many_tiles, 1e-4},
+      {"conv2d_of_many_images", {Op::conv, Op::conv_input, Op::conv_weight}, conv_of_many_images, 1e-4},
       conv_case("conv1d", {3, 12, 40}, {10, 12, 5}, 10,
                 [](const Tensor& x, const Tensor& w, const Tensor& bias) {
                   return conv1d(x, w, bias, {.stride = 2, .padding = 3});
                 }),
       transposed_case("of_tiles", {2, 10, 5, 6}, {10, 11, 3, 4}, true,
                       {.stride = 2, .padding = 1, .output_padding = 1}),
+      transposed_case("of_images", {2, 10, 8, 9}, {10, 11, 3, 4}, true, {.stride = 2, .padding = 1}),
       transposed_case("of_gaps", {2, 10, 3, 4}, {10, 11, 2, 2}, true, {.stride = 3, .output_padding = 2}),
       transposed_case("of_points", {2, 12, 8, 9}, {12, 10, 1, 1}, true, {}),
       transposed_case("direct", {2, 6, 5, 6}, {6, 2, 3, 3}, true, {.stride = {2, 1}, .dilation = {1, 2}, .groups = 2}),

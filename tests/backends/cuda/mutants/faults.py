@@ -77,6 +77,8 @@ FAULTS = [
           "*conv2d_of_many_tiles*"),
     Fault("a weight's earlier tiles are forgotten", "kernels/conv.cu", ".accumulates = tile.begin > 0",
           ".accumulates = false", "*conv2d_of_many_tiles*"),
+    Fault("every image of a tile reads the first one's columns", "kernels/conv.cu", ".distance = depth * plane",
+          ".distance = 0", "*conv2d_of_images*"),
     Fault("one past the last output", "kernels/conv_places.cuh", "at.quotient < axis.out", "at.quotient <= axis.out",
           "*conv*"),
     Fault("a chunk of a weight's gradient is lost", "kernels/conv_direct.cu", "chunk = 1; chunk < chunks",
