@@ -16,7 +16,7 @@ Where a device is asked for, an object whose attribute __asyncgrad_device__ is a
 from . import _core
 from ._tensor import _text as text
 
-__all__ = ["address", "as_class", "register", "request_recording", "text"]
+__all__ = ["address", "as_class", "gpus", "register", "request_recording", "text"]
 
 
 def register(kind, keeps_types=False, records_on_request=False, takes_floating_indices=False):
@@ -42,3 +42,12 @@ def as_class(x, kind):
 def address(x):
     """A number that tells live tensors apart: objects of the same tensor have the same, whatever their classes are."""
     return x._address()
+
+
+def gpus():
+    """The names of the devices that gpu(0), gpu(1) and so on stand for: the parts of the CPU that stand in for GPUs, or,
+    if it has no such parts, the GPUs."""
+    parts = _core.engine_options()["cpu_parts"]
+    if parts > 1:
+        return [f"cpu:{i}" for i in range(1, parts)]
+    return [device["device"] for device in _core.devices() if device["device"].startswith("cuda")]

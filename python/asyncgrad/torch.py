@@ -1,7 +1,6 @@
 """The names of PyTorch that the chapters use: randn, rand, ones, mm, Tensor.to, cuda.synchronize."""
 import asyncgrad as ag
 from asyncgrad import extend, nn  # noqa: F401  (from asyncgrad.torch import nn)
-from asyncgrad._gpus import gpus
 
 
 class Tensor(ag.Tensor):
@@ -57,15 +56,15 @@ class cuda:
     @staticmethod
     def device_count():
         """How many there are."""
-        return len(gpus())
+        return len(extend.gpus())
 
     @staticmethod
     def is_available():
         """Whether there is one."""
-        return bool(gpus())
+        return bool(extend.gpus())
 
     @staticmethod
     def get_device_name(device=0):
         """The name of GPU `device`, a number or "cuda:0"."""
-        name = gpus()[device] if isinstance(device, int) else device
+        name = extend.gpus()[device] if isinstance(device, int) else device
         return next(d["name"] for d in ag.devices() if d["device"] == name)

@@ -11,8 +11,10 @@ on_a_gpu = pytest.mark.skipif(not HAS_GPU, reason=ag.why_no_gpu())
 
 @pytest.fixture
 def two_made_up(monkeypatch):
+    cpu = ag.devices()[0]
     gpus = [{"device": f"cuda:{i}", "name": f"GPU number {i}", "memory_bytes": 1, "capability": 90} for i in range(2)]
-    monkeypatch.setattr(ag, "devices", lambda: [{"device": "cpu", "name": "x", "memory_bytes": 1, "capability": 0}, *gpus])
+    for module in (ag, ag._core):
+        monkeypatch.setattr(module, "devices", lambda: [cpu, *gpus])
 
 
 def test_devices():

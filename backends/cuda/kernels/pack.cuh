@@ -72,7 +72,8 @@ template <class Map, class T, class... In>
 void map_packs(const KernelCall& call, std::int64_t numel, const Map& map, T* out, const In*... in) {
   constexpr int inputs = sizeof...(In);
   for_each(call, packs_of<T>(numel),
-           MapPack<Map, T, inputs>{map, out, {in...}, numel, is_aligned_for_packs(out) && (is_aligned_for_packs(in) && ...)});
+           MapPack<Map, T, inputs>{
+               map, out, {in...}, numel, is_aligned_for_packs(out) && (is_aligned_for_packs(in) && ...)});
 }
 
 }  // namespace asyncgrad::detail::cuda

@@ -2,7 +2,7 @@
 import threading
 
 import asyncgrad as ag
-from .._gpus import gpus
+from asyncgrad import extend
 
 
 class _Entered(threading.local):
@@ -33,7 +33,7 @@ class Context:
     def __asyncgrad_device__(self):
         if self.device_type == "cpu":
             return "cpu"
-        known = gpus()
+        known = extend.gpus()
         if not 0 <= self.device_id < len(known):
             why = f" ({ag.why_no_gpu()})" if not known else ""
             raise ValueError(f"there is no {self}{why}; cpu_as_gpus(n) lets parts of the CPU stand in for GPUs")
@@ -82,7 +82,7 @@ def cpu_as_gpus(n):
 
 def num_gpus():
     """How many GPUs there are, or parts of the CPU that stand in for them."""
-    return len(gpus())
+    return len(extend.gpus())
 
 
 def current_context():
