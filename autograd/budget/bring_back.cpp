@@ -176,7 +176,8 @@ bool Plan::note_computed_again(const Recipe& recipe, std::span<const Found> read
   if (std::ranges::any_of(reads, was_written)) return false;
   for (std::size_t i = 0; i < results.size(); ++i) {
     Contents* const result = recipe.results[i].contents;
-    if (result != nullptr && result->is_absent) hold(*result, *results[i].impl()->storage);
+    if (result != nullptr && result->is_absent)
+      hold(*result, *results[i].impl()->storage, results[i].impl()->storage->version);
   }
   return true;
 }

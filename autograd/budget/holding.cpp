@@ -12,25 +12,30 @@ Contents* Plan::obtain(Storage& storage) {
   std::unique_ptr<Contents> made;
   if (contents_at(storage) == nullptr) made = std::make_unique<Contents>();
   for (;;) {
-    {
+    Contents* found = nullptr;
+    const HandleToDrop dropped = [&]() -> Storage* {
       const SpinLockGuard lock(lock_);
-      Contents* contents = contents_at(storage);
-      if (contents == nullptr && made != nullptr) {
-        contents = made.release();
-        hold(*contents, storage);
+      Contents* const there = contents_at(storage);
+      Storage* left = nullptr;
+      if (there != nullptr && there->version == storage.version) {
+        found = there;
+      } else if (made != nullptr) {
+        if (there != nullptr) left = overwrite(*there);  // another thread has written, and is about to note that
+        found = made.release();
+        hold(*found, storage, storage.version);
       }
-      if (contents != nullptr) {
-        ++contents->references;
-        return contents;
-      }
-    }
-    made = std::make_unique<Contents>();  // another thread has just written there
+      if (found != nullptr) ++found->references;
+      return left;
+    }();
+    if (found != nullptr) return found;
+    made = std::make_unique<Contents>();
   }
 }
 
-void Plan::hold(Contents& contents, Storage& storage) {
+// `version`: of the storage, when it held them. Another thread may have written since.
+void Plan::hold(Contents& contents, Storage& storage, std::uint32_t version) {
   contents.storage = &storage;
-  contents.version = storage.version.load(std::memory_order_relaxed);
+  contents.version = version;
   ++contents.references;
   storage.contents.store(&contents, std::memory_order_release);
   contents.last_use = queued_work_;

@@ -132,6 +132,10 @@ class Plan::Writing {
   Writing& operator=(const Writing&) = delete;
   ~Writing() { open(); }
 
+  // The version of the i-th operand that is written after this write alone. With another one, other threads have
+  // written as well, in an order that nobody knows.
+  std::uint32_t version_after(std::size_t i) const { return (*closing_[i]).version + 1; }
+
  private:
   // Also if nobody has asked for the contents so far: another thread may do so before the write is queued.
   void close(Storage& storage, std::size_t most) {
@@ -210,7 +214,7 @@ void Plan::submit(const Submission& submission) {
     note_failed(submission);
     throw;
   }
-  note_written(submission, results ? &*results : nullptr, work);
+  note_written(submission, writing, results ? &*results : nullptr, work);
   results.reset();
   tidy();
 }
@@ -229,15 +233,17 @@ void Plan::note_failed(const Submission& submission) noexcept {
 
 // Nothing may be thrown once the operation is queued. Another thread may have seen the write before this, and have made
 // the contents that are there now: they stay.
-void Plan::note_written(const Submission& submission, NewContents* results, std::int64_t work) noexcept {
+void Plan::note_written(const Submission& submission, const Writing& writing, NewContents* results,
+                        std::int64_t work) noexcept {
   std::vector<std::unique_ptr<Contents>> taken;
   {
     const SpinLockGuard lock(lock_);
     count_work(work);
     if (results != nullptr && results->are_true(submission)) taken = results->take();
   }
-  std::size_t result = 0;
+  std::size_t operand = 0;
   for (const OperandRef& ref : written(submission)) {
+    const std::size_t i = operand++;
     Storage& storage = *ref.impl->storage;
     const HandleToDrop dropped = [&] {
       const SpinLockGuard lock(lock_);
@@ -245,8 +251,9 @@ void Plan::note_written(const Submission& submission, NewContents* results, std:
       const bool are_new = there != nullptr && there->version == storage.version;
       Storage* const left = there == nullptr || are_new ? nullptr : overwrite(*there);
       if (taken.empty()) return left;
-      Contents* const made = taken[result++].release();
-      are_new ? end(made) : hold(*made, storage);
+      Contents* const made = taken[i].release();
+      const bool is_known = !are_new && storage.version == writing.version_after(i);
+      is_known ? hold(*made, storage, writing.version_after(i)) : end(made);
       return left;
     }();
   }

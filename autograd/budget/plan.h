@@ -72,12 +72,13 @@ class Plan final : public Planner {
   void bring_back_readers(Contents& contents);
   bool note_computed_again(const Recipe& recipe, std::span<const Found> reads, std::span<const Tensor> results);
   Contents* obtain(Storage& storage);
-  void note_written(const Submission& submission, NewContents* results, std::int64_t work) noexcept;
+  void note_written(const Submission& submission, const Writing& writing, NewContents* results,
+                    std::int64_t work) noexcept;
   void note_failed(const Submission& submission) noexcept;
   void submit_again(const Recipe& recipe, std::span<const OperandRef> operands);
 
   // --- Under the lock. None of them throws, takes memory or drops a handle. ---
-  void hold(Contents& contents, Storage& storage) ASYNCGRAD_REQUIRES(lock_);
+  void hold(Contents& contents, Storage& storage, std::uint32_t version) ASYNCGRAD_REQUIRES(lock_);
   // The storage holds the contents no longer. They return the storage whose handle the caller is to drop, or null.
   Storage* leave(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
   Storage* overwrite(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
