@@ -47,6 +47,7 @@ sanitize() {
     build/release/tests/backends/cuda/gpu_tests --gtest_filter="$tests"
 }
 train() {
+  rm -f results/gpu_check.json
   "${limited[@]}" build/release/async_training --device cuda:0 --runs batch,in-flight:1,none --repeat 5 \
     --json results/gpu_check.json --plot results/gpu_check.svg
 }

@@ -9,13 +9,13 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 wheels=build/wheels
 settings=()
-if [[ ${1:-} == --cuda ]]; then
+if [[ $* == --cuda ]]; then
   command -v nvcc >/dev/null || PATH+=:/usr/local/cuda/bin
   command -v nvcc >/dev/null || { echo "There is no nvcc: install CUDA's Toolkit" >&2; exit 1; }
   wheels+=/cuda
   settings=(--config-setting=cmake.define.ASYNCGRAD_CUDA=ON --config-setting=build-dir=../build/wheel_cuda)
 elif (($#)); then
-  echo "There is no '$1'. It is scripts/wheel.sh [--cuda]" >&2
+  echo "There is no '$*'. It is scripts/wheel.sh [--cuda]" >&2
   exit 2
 fi
 scripts/setup.sh

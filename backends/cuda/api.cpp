@@ -71,6 +71,7 @@ class CudaApi final : public Api {
   cudaError_t get_device_properties(cudaDeviceProp* properties, int device) override {
     return own(cudaGetDeviceProperties(properties, device));
   }
+  cudaError_t get_device(int* device) override { return own(cudaGetDevice(device)); }
   cudaError_t set_device(int device) override { return own(cudaSetDevice(device)); }
   cudaError_t synchronize_device() override { return own(cudaDeviceSynchronize()); }
   cudaError_t can_access_peer(bool* can, int device, int peer) override {

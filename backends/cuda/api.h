@@ -21,7 +21,8 @@ class Api {
   virtual cudaError_t get_device_count(int* count) = 0;
   virtual cudaError_t get_device_properties(cudaDeviceProp* properties, int device) = 0;
   virtual cudaError_t set_device(int device) = 0;  // of the calling thread
-  virtual cudaError_t synchronize_device() = 0;    // of the calling thread; blocks
+  virtual cudaError_t get_device(int* device) = 0;
+  virtual cudaError_t synchronize_device() = 0;  // of the calling thread; blocks
   virtual cudaError_t can_access_peer(bool* can, int device, int peer) = 0;
 
   // These concern the calling thread's device. A stream waits for another one only on request. Only timing events

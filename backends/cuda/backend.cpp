@@ -64,11 +64,20 @@ constexpr auto table = kernel_table(
     not_yet(Op::collective), KernelRow{Op::update, &kernels::update},
     KernelRow{Op::update_rows, &kernels::update_rows});
 
+// Asked for once, as they stay the same, and once more as long as there are none.
+std::vector<DeviceDescription> gpus_of_machine(std::string& why_none) {
+  static constinit Mutex mutex;
+  static std::vector<DeviceDescription> found;
+  const MutexLock lock(mutex);
+  if (found.empty()) found = found_gpus(cuda_api(), why_none);
+  return found;
+}
+
 Backend make_table() {
   Backend backend;
   backend.name = "cuda";
   fill_of_gpus<gpu_of>(backend);
-  backend.devices = [](std::string& why_none) { return found_gpus(cuda_api(), why_none); };
+  backend.devices = gpus_of_machine;
   fill(backend, table);
   backend.elementwise.fill(elementwise_kernel);
   return backend;

@@ -1,5 +1,7 @@
 #include "asyncgrad/backends/cuda/executable_graph.h"
 
+#include <mutex>
+
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad::detail::cuda {
@@ -10,6 +12,7 @@ namespace {
 class Captured {
  public:
   Captured(Gpu& gpu, const Launch& capturing, const LateCall& call) : Captured(gpu) {
+    const std::lock_guard lock(gpu.captures());
     gpu.check(cudaSuccess);  // what is begun ends
     gpu.check_refusable(gpu.api().begin_capture(capturing.stream));
     try {

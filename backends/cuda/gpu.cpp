@@ -46,6 +46,8 @@ constexpr cudaError_t refusals[] = {cudaErrorInvalidValue,
                                     cudaErrorStreamCaptureWrongThread,
                                     cudaErrorGraphExecUpdateFailure};
 
+bool is_refusal(cudaError_t status) { return std::ranges::find(refusals, status) != std::end(refusals); }
+
 }  // namespace
 
 Gpu::Gpu(Api& api, int index) : api_(api), index_(index) {
@@ -67,7 +69,7 @@ void Gpu::require(cudaError_t status) const {
 }
 
 void Gpu::check_refusable(cudaError_t status) {
-  if (std::ranges::find(refusals, status) != std::end(refusals)) throw Error(api_.str(status));
+  if (is_refusal(status)) throw Error(api_.str(status));
   check(status);
 }
 
@@ -85,24 +87,47 @@ void Gpu::note(cudaError_t status) noexcept {
   failure_.compare_exchange_strong(none, status, std::memory_order_release);
 }
 
+// The GPU as the calling thread's device, which has another one again afterwards: the thread is the program's.
+class Gpu::Meanwhile {
+ public:
+  explicit Meanwhile(const Gpu& gpu) : gpu_(gpu) {
+    gpu.require(gpu.api_.get_device(&before_));
+    gpu.require(gpu.api_.set_device(gpu.index_));
+  }
+  Meanwhile(const Meanwhile&) = delete;
+  Meanwhile& operator=(const Meanwhile&) = delete;
+  ~Meanwhile() { gpu_.api_.set_device(before_); }
+
+ private:
+  const Gpu& gpu_;
+  int before_ = 0;
+};
+
 std::int64_t Gpu::free_bytes() {
+  const Meanwhile meanwhile(*this);
   std::size_t free = 0, total = 0;
-  require(api_.set_device(index_));
   require(api_.get_memory_info(&free, &total));
   return static_cast<std::int64_t>(free);
 }
 
 void Gpu::synchronize() {
-  require(api_.set_device(index_));
-  const cudaError_t status = api_.synchronize_device();
-  note(status);
-  require(status);
+  const Meanwhile meanwhile(*this);
+  const std::lock_guard no_captures(captures_);
+  check_of_program(api_.synchronize_device());
 }
 
 void Gpu::copy_now(void* to, const void* from, std::size_t size) {
-  require(api_.set_device(index_));
-  require(api_.copy_async(to, from, size, cudaStreamLegacy));
-  synchronize();
+  const Meanwhile meanwhile(*this);
+  const std::lock_guard no_captures(captures_);
+  check_of_program(api_.copy_async(to, from, size, cudaStreamLegacy));
+  check_of_program(api_.synchronize_device());
+}
+
+// Of a call that a thread of the program made. What CUDA refuses, while others capture for example, has no effect.
+void Gpu::check_of_program(cudaError_t status) {
+  if (status == cudaSuccess) return;
+  if (!is_refusal(status)) note(status);
+  throw_error("device", fmt::format("{}: {}", Device(DeviceType::cuda, index_).str(), api_.str(status)));
 }
 
 void Gpu::copy_on_host(void* to, const void* from, std::size_t size, cudaStream_t stream) {

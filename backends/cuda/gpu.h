@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <mutex>
 #include <shared_mutex>
 
 #include "asyncgrad/backends/cuda/api.h"
@@ -42,12 +43,17 @@ class Gpu {
   // Both block, and throw Error. A copy within the GPU's memory, behind what CUDA's default stream was given.
   void synchronize();
   void copy_now(void* to, const void* from, std::size_t size);
+  // Held while a stream captures: CUDA refuses to wait for the GPU meanwhile, and ends the capture.
+  std::mutex& captures() { return captures_; }
 
   // Copies within the host's memory, in the stream's order. After the GPU has failed, it no longer touches that memory,
   // as the memory's owner assumes.
   void copy_on_host(void* to, const void* from, std::size_t size, cudaStream_t stream);
 
  private:
+  class Meanwhile;
+  void check_of_program(cudaError_t status);
+
   struct HostCopy {
     HostCopy(Gpu& gpu, void* to, const void* from, std::size_t size) : gpu(gpu), to(to), from(from), size(size) {}
     Gpu& gpu;
@@ -62,6 +68,7 @@ class Gpu {
   const int index_;
   int count_ = 0;
   std::atomic<cudaError_t> failure_{cudaSuccess};
+  std::mutex captures_;
   std::shared_mutex host_memory_;  // held shared while memory is copied, alone while failure_ is set
   std::deque<HostCopy> host_copies_;
 };

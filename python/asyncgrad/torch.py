@@ -65,6 +65,12 @@ class cuda:
 
     @staticmethod
     def get_device_name(device=0):
-        """The name of GPU `device`, a number or "cuda:0"."""
-        name = extend.gpus()[device] if isinstance(device, int) else device
-        return next(d["name"] for d in ag.devices() if d["device"] == name)
+        """The name of GPU `device`, a number or "cuda:0"; None is the first."""
+        known = extend.gpus()
+        name = {None: "cuda:0", "cuda": "cuda:0"}.get(device, device)
+        if isinstance(name, int) and 0 <= name < len(known):
+            name = known[name]
+        for d in ag.devices():
+            if d["device"] == name:
+                return d["name"]
+        raise ValueError(f"there is no GPU {device}; there are {', '.join(known) or 'none'}")

@@ -1,6 +1,8 @@
 // Memory shared with other libraries by DLPack, version 0: https://dmlc.github.io/dlpack/latest/c_api.html
 
 #include <memory>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include "asyncgrad/core/device_memory.h"
@@ -66,13 +68,23 @@ struct Exported {
   Tensor tensor;
   std::vector<std::int64_t> shape, strides;
 
-  // Called by whoever has the memory, who may have queued work on a GPU that still uses it.
+  // Called by whoever has the memory, who may have queued work on a GPU that still uses it. A thread of its own waits for
+  // that: this one may hold the interpreter's lock, for which a callback of the GPU's work may wait.
   static void end(DLManagedTensor* managed) {
-    const std::unique_ptr<Exported> exported(static_cast<Exported*>(managed->context));
+    auto* const exported = static_cast<Exported*>(managed->context);
+    if (exported->tensor.device().type == DeviceType::cpu) return delete exported;
+    try {
+      std::thread([exported] { end_unused(exported); }).detach();
+    } catch (const std::system_error&) {
+      end_unused(exported);
+    }
+  }
+  static void end_unused(Exported* exported) noexcept {
     try {
       synchronize(exported->tensor.device());
-    } catch (const Error&) {  // the GPU has failed, and its memory is not used again
+    } catch (const std::exception&) {  // the GPU has failed, and its memory is not used again
     }
+    delete exported;
   }
 };
 
@@ -131,6 +143,8 @@ Tensor imported(nb::handle object) {
   auto* const data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
   if (tensor.device.type == dl_cuda) {
     const Tensor copy = zeros(shape, {*dtype, Device(DeviceType::cuda, tensor.device.index)});
+    address_in(copy, device_data);  // waits, and lets other threads of Python run
+    const nb::gil_scoped_release released;
     copy_from_device_memory(copy, data);
     return copy;  // and the capsule ends the other's share
   }

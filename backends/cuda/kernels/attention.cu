@@ -192,7 +192,8 @@ Scores<T> scores_of(const KernelCall& call, int q, int mask) {
 //   is_by_query    whether a result's rows belong to queries, and the columns of weights to keys, or the other way round
 //   Rows           what a thread keeps of the rows of its patch
 //   square(shared, batch, row, column, rows, weights, sums)   computes a patch of the weights; may scale the sums so far
-//   finish(batch, row, rows, sums)                            does so at the end
+//   finish(batch, row, is_first_block, rows, sums)            does so at the end; the first of the blocks of columns
+//                                                             writes what is of the row
 
 // --- forwards: powers of e, whose largest score is known when all were there
 
@@ -247,7 +248,8 @@ struct Powers {
   }
 
   template <int parts>
-  __device__ void finish(std::int64_t batch, std::int64_t row, const Rows& rows, Patch<T> (&sums)[parts]) const {
+  __device__ void finish(std::int64_t batch, std::int64_t row, bool is_first_block, const Rows& rows,
+                         Patch<T> (&sums)[parts]) const {
     for (int i = 0; i < patch<T>; ++i) {
       const T scale = rows.sums[i] == 0 ? T(0) : static_cast<T>(1 / rows.sums[i]);
 #pragma unroll
@@ -255,7 +257,7 @@ struct Powers {
         for (T& x : sums[part][i]) x *= scale;
       }
       const std::int64_t query = row + thread_row() * patch<T> + i;
-      if (thread_column() != 0 || query >= scores.q.rows) continue;
+      if (!is_first_block || thread_column() != 0 || query >= scores.q.rows) continue;
       log_sums[batch * scores.q.rows + query] =
           static_cast<T>(static_cast<double>(rows.maxima[i]) + std::log(rows.sums[i]));
     }
@@ -308,7 +310,7 @@ struct Backward {
   }
 
   template <int parts>
-  __device__ void finish(std::int64_t, std::int64_t, const Rows&, Patch<T> (&)[parts]) const {}
+  __device__ void finish(std::int64_t, std::int64_t, bool, const Rows&, Patch<T> (&)[parts]) const {}
 };
 
 // An item is `parts` squares of columns of some rows of a batch's result.
@@ -348,7 +350,7 @@ struct SumWeighted {
       weights.square(shared, batch, row, column, state, patch_of_weights, sums);
       add_weighted(shared, patch_of_weights, y, column, first, sums);
     }
-    weights.finish(batch, row, state, sums);
+    weights.finish(batch, row, first == 0, state, sums);
     T* const to = out + batch * rows * in.width;
 #pragma unroll
     for (int part = 0; part < parts; ++part) {

@@ -330,7 +330,9 @@ Way way_of(const ConvExtents& e, std::int64_t results, std::int64_t depth, DType
   if (e.batch == 0) return Way::nothing;
   if (conv_is_direct(results, depth) || e.groups > max_batches || !conv_is_small(e)) return Way::direct;
   if (e.groups > 1 || e.out_plane() < fewest_pixels) return Way::by_tiles;
-  const auto is_as_it_is = [](const ConvAxis& a) { return a.kernel == 1 && a.stride == 1 && a.padding == 0; };
+  const auto is_as_it_is = [](const ConvAxis& a) {
+    return a.kernel == 1 && a.stride == 1 && a.padding == 0 && a.in == a.out;
+  };
   if (is_as_it_is(e.height) && is_as_it_is(e.width) && e.batch <= max_batches) return Way::by_planes;
   const bool is_aligned = e.out_plane() % pixels_at_once == 0;
   return is_aligned && image_tiles(e, dtype).fit > 0 ? Way::by_images : Way::by_tiles;
@@ -442,7 +444,7 @@ std::int64_t conv_scratch_bytes(const KernelCall& call) {
 
 ConvExtents input_extents(const KernelCall& call) { return {call, 0, 2, 1}; }
 Way input_way(const KernelCall& call, const ConvExtents& e) {
-  return way_of(e, e.channels, e.outputs * e.taps(), call.dtype(0));
+  return e.in_plane() == 0 ? Way::nothing : way_of(e, e.channels, e.outputs * e.taps(), call.dtype(0));
 }
 
 template <class T>

@@ -92,10 +92,10 @@ def current_context():
 
 def of_device(name):
     """The Context of a device's name here."""
-    kind, _, index = name.partition(":")
-    if kind == "cuda":
-        return gpu(int(index))
-    return gpu(int(index) - 1) if index not in ("", "0") else cpu()
+    if name == "cpu":
+        return cpu()
+    known = extend.gpus()
+    return gpu(known.index(name) if name in known else int(name.partition(":")[2]))
 
 
 def device_of(ctx):

@@ -46,8 +46,11 @@ TEST_F(CudaDeviceMemory, SynchronizingWaitsForWhatTheGpuWasGiven) {
   x.wait();
   synchronize("cuda:0");
   synchronize("cpu");
+  gpus_.api().fail("synchronize_device", 0, cudaErrorStreamCaptureUnsupported);
+  EXPECT_EQ(message_of([] { synchronize("cuda:0"); }), "[device] cuda:0: status 900");
+  EXPECT_EQ((x + 1).to_vector<float>()[0], 24);  // a refusal has no effect
   gpus_.api().fail("synchronize_device", 0, cudaErrorLaunchFailure);
-  EXPECT_EQ(message_of([] { synchronize("cuda:0"); }), "[device] cuda:0 does not come into use: status 719");
+  EXPECT_EQ(message_of([] { synchronize("cuda:0"); }), "[device] cuda:0: status 719");
   EXPECT_TRUE(message_of([&] { (x + 1).wait(); }).find("the device has failed") != std::string::npos);
 }
 

@@ -85,22 +85,27 @@ TEST_F(CudaLaunchGraph, TrainsToTheSameBits) {
   }
 }
 
-// Calls every operation in turn in a graph.
-TEST_F(CudaLaunchGraph, HoldsEveryOperation) {
-  for (const DeviceCase& c : device_cases()) {
-    SCOPED_TRACE(c.name);
-    LaunchGraph graph(c.name);
-    Inputs first("cuda", float32);
-    const Results expected = c.run(first);
-    for (int call = 0; call < 4; ++call) {
-      Inputs in("cuda", float32);
-      const Results results = graph([&] { return c.run(in); });
-      for (std::size_t i = 0; i < results.size(); ++i) {
-        detail::expect_same_bits(values_of(results[i]), values_of(expected[i]));
-      }
+class CudaDeviceInGraphs : public OnFirstGpu, public testing::WithParamInterface<std::size_t> {};
+
+TEST_P(CudaDeviceInGraphs, HasTheSameBits) {
+  const DeviceCase& c = device_cases()[GetParam()];
+  LaunchGraph graph(c.name);
+  Inputs first("cuda", float32);
+  const Results expected = c.run(first);
+  for (int call = 0; call < 4; ++call) {
+    Inputs in("cuda", float32);
+    const Results results = graph([&] { return c.run(in); });
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      detail::expect_same_bits(values_of(results[i]), values_of(expected[i]));
     }
   }
 }
+
+// For races the kernels are looked at above, and graphs in random programs.
+INSTANTIATE_TEST_SUITE_P(All, CudaDeviceInGraphs,
+                         testing::Range(std::size_t{0}, looks_for_races ? 0 : device_cases().size()),
+                         [](const auto& info) { return device_cases()[info.param].name; });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CudaDeviceInGraphs);
 
 }  // namespace
 

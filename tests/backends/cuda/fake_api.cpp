@@ -163,6 +163,13 @@ cudaError_t FakeApi::set_device(int device) {
   return status;
 }
 
+// CUDA's first device is that of a thread that has set none.
+cudaError_t FakeApi::get_device(int* device) {
+  const std::lock_guard lock(mutex_);
+  *device = std::max(device_of_thread, 0);
+  return status_of("get_device");
+}
+
 cudaError_t FakeApi::synchronize_device() {
   std::vector<std::future<void>> ends;
   {

@@ -60,6 +60,7 @@ class FakeApi final : public detail::cuda::Api {
   cudaError_t get_device_count(int* count) override;
   cudaError_t get_device_properties(cudaDeviceProp* properties, int device) override;
   cudaError_t set_device(int device) override;
+  cudaError_t get_device(int* device) override;
   cudaError_t synchronize_device() override;
   cudaError_t can_access_peer(bool* can, int device, int peer) override;
   cudaError_t create_stream(cudaStream_t* stream) override;
