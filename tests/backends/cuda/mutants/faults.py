@@ -73,7 +73,7 @@ FAULTS = [
     Fault("scratch memory too small", "kernels/reduce.cuh", "bytes += 16 * lines.count()", "bytes += 4 * lines.count()",
           "CudaSum.*:CudaArgmax.*"),
     Fault("numbers beyond the tensor", "kernels/random.cu", "i < size && first + i < numel", "i < size", "CudaUniform.*"),
-    Fault("an image's earlier tile is forgotten", "kernels/conv.cu", "first_output < 0 ? *to : ", "false ? *to : ",
+    Fault("an image's earlier tile is forgotten", "kernels/conv_tiles.cuh", "first_output < 0 ? *to : ", "false ? *to : ",
           "*conv2d_of_many_tiles*"),
     Fault("a weight's earlier tiles are forgotten", "kernels/conv.cu", ".accumulates = tile.begin > 0",
           ".accumulates = false", "*conv2d_of_many_tiles*"),
