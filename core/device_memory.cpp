@@ -12,14 +12,15 @@
 
 namespace asyncgrad {
 
-void* device_data(const Tensor& tensor) {
-  const detail::TensorImpl& impl = detail::checked_impl(tensor, "device_data");
-  if (detail::Engine::get().queue().is_dry_run())
-    throw_error("host_data", "values do not exist under Schedule::dry_run");
+void* detail::data_of(const Tensor& tensor, const char* operation) {
+  const TensorImpl& impl = checked_impl(tensor, operation);
+  if (Engine::get().queue().is_dry_run()) throw_error(operation, "values do not exist under Schedule::dry_run");
   tensor.wait();
-  if (detail::expose(*impl.storage)) mark().wait();
+  if (expose(*impl.storage)) mark().wait();
   return impl.storage->data == nullptr ? nullptr : impl.storage->data + impl.offset_bytes;
 }
+
+void* device_data(const Tensor& tensor) { return detail::data_of(tensor, "device_data"); }
 
 void synchronize(Device device) {
   const detail::Backend& backend = *detail::device_state(device).backend;
@@ -27,7 +28,7 @@ void synchronize(Device device) {
 }
 
 void copy_from_device_memory(const Tensor& to, const void* data) {
-  void* const there = device_data(to);
+  void* const there = detail::data_of(to, "copy_from_device_memory");
   const auto size = static_cast<std::size_t>(to.numel()) * size_bytes(to.dtype());
   if (size == 0) return;
   if (data == nullptr)

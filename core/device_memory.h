@@ -5,6 +5,11 @@
 
 namespace asyncgrad {
 
+namespace detail {
+// device_data(), for an operation that errors name.
+void* data_of(const Tensor& tensor, const char* operation);
+}  // namespace detail
+
 // The address of the first value of a tensor, in the memory of its device; values are row major. Blocks until they are
 // computed, and throws what made them fail. As host_data() otherwise: the address is valid as long as a handle of the
 // tensor exists, and whoever shares it orders its accesses. Before the last handle goes, what others have queued on a

@@ -36,7 +36,7 @@ std::vector<DeviceDescription> gpus(std::string& why_none) {
 
 std::vector<DeviceDescription> devices() {
   std::vector<DeviceDescription> all;
-  const std::string processor = system_value("/proc/cpuinfo", "model name");
+  static const std::string processor = system_value("/proc/cpuinfo", "model name");  // a long file on large machines
   const std::int64_t memory_bytes = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
   for (int part = 0; part < engine_options().cpu_parts; ++part) {
     all.push_back({{DeviceType::cpu, part}, processor.empty() ? "unknown" : processor, memory_bytes, 0});

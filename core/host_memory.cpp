@@ -44,7 +44,7 @@ void* host_data(const Tensor& tensor) {
   if (detail::state_of(*impl.storage).is_asynchronous) {
     throw_error("host_data", fmt::format("the tensor is on {}; to(\"cpu\") copies it", impl.device.str()));
   }
-  return device_data(tensor);
+  return detail::data_of(tensor, "host_data");
 }
 
 Tensor from_host_memory(void* data, DType dtype, const Shape& shape, std::function<void()> release, Device device) {

@@ -6,7 +6,7 @@ namespace asyncgrad::detail::cuda {
 
 namespace {
 
-// Of the GPUs that this build has kernels for; the build sets it.
+// The build sets it: the lowest one of the GPUs that this build has kernels for.
 #ifndef ASYNCGRAD_LOWEST_CAPABILITY
 #define ASYNCGRAD_LOWEST_CAPABILITY 0
 #endif

@@ -123,7 +123,8 @@ void Gpu::copy_now(void* to, const void* from, std::size_t size) {
   check_of_program(api_.synchronize_device());
 }
 
-// Of a call that a thread of the program made. What CUDA refuses, while others capture for example, has no effect.
+// Takes the status of a call that a thread of the program made. What CUDA refuses, while others capture for example, has
+// no effect.
 void Gpu::check_of_program(cudaError_t status) {
   if (status == cudaSuccess) return;
   if (!is_refusal(status)) note(status);

@@ -18,7 +18,7 @@ namespace asyncgrad::detail::cuda {
 
 namespace {
 
-// Of a block's threads, `across` lie side by side, and each has a patch of every square.
+// So many threads of a block lie side by side; each has a patch of every square.
 constexpr int across = 16;
 static_assert(across * across == block_threads);
 
@@ -66,8 +66,8 @@ Matrices<T> matrices_of(const KernelCall& call, int operand) {
   return {call.data<T>(operand), call.shape(operand)[-2], call.shape(operand)[-1]};
 }
 
-// Of a square, whose patches' rows are adjacent and whose columns lie `across` apart; or of rows that weights multiply,
-// whose columns are adjacent, too.
+// A patch of a square has adjacent rows, and columns that lie `across` apart. One of rows that weights multiply has
+// adjacent columns, too.
 template <class T>
 using Patch = T[patch<T>][patch<T>];
 

@@ -11,14 +11,17 @@ inline constexpr int block_threads = 256;
 
 inline constexpr int ahead = 4;  // values that a thread asks memory for before it needs the first
 
-// The partial combined with the next values, which are `step` apart.
-template <class Partial, class Value, class Combine>
-__device__ Partial next_ahead(std::int64_t i, int step, Partial partial, Value value, Combine combine) {
-  Partial values[ahead];
+// The partial combined with value(i), value(i + step), … as long as they are before n.
+template <int step, class Partial, class Value, class Combine>
+__device__ Partial combined(std::int64_t i, std::int64_t n, Partial partial, Value value, Combine combine) {
+  for (; i + (ahead - 1) * step < n; i += ahead * step) {
+    Partial values[ahead];
 #pragma unroll
-  for (int j = 0; j < ahead; ++j) values[j] = value(i + j * step);
+    for (int j = 0; j < ahead; ++j) values[j] = value(i + j * step);
 #pragma unroll
-  for (int j = 0; j < ahead; ++j) partial = combine(partial, values[j]);
+    for (int j = 0; j < ahead; ++j) partial = combine(partial, values[j]);
+  }
+  for (; i < n; i += step) partial = combine(partial, value(i));
   return partial;
 }
 
@@ -32,11 +35,7 @@ class Team {
   // combined with x, is x.
   template <class Partial, class Value, class Combine>
   __device__ Partial reduce(std::int64_t n, Partial identity, Value value, Combine combine) const {
-    Partial partial = identity;
-    std::int64_t i = lane();
-    for (; i + (ahead - 1) * lanes < n; i += ahead * lanes) partial = next_ahead(i, lanes, partial, value, combine);
-    for (; i < n; i += lanes) partial = combine(partial, value(i));
-    return folded(partial, combine);
+    return folded(combined<lanes>(lane(), n, identity, value, combine), combine);
   }
 
   // The partials of all lanes, combined in one order; every lane gets the result.
@@ -95,19 +94,15 @@ class Strip {
   // value(0), …, value(n - 1) of each column, combined in an order that n alone decides; n may differ between columns.
   template <class Partial, class Value, class Combine>
   __device__ Partial reduce(std::int64_t n, Partial identity, Value value, Combine combine) const {
-    Partial partial = identity;
-    std::int64_t i = row();
-    for (; i + (ahead - 1) * rows < n; i += ahead * rows) partial = next_ahead(i, rows, partial, value, combine);
-    for (; i < n; i += rows) partial = combine(partial, value(i));
     __shared__ Partial partials[rows][columns];
-    partials[row()][column()] = partial;
+    partials[row()][column()] = combined<rows>(row(), n, identity, value, combine);
     for (int height = rows / 2; height > 0; height /= 2) {
       __syncthreads();
       if (row() >= height) continue;
       partials[row()][column()] = combine(partials[row()][column()], partials[row() + height][column()]);
     }
     __syncthreads();
-    partial = partials[0][column()];
+    const Partial partial = partials[0][column()];
     __syncthreads();  // partials are written again
     return partial;
   }

@@ -5,6 +5,7 @@
 
 #include "asyncgrad/asyncgrad.h"
 #include "tests/backends/cuda/first_gpu.h"
+#include "tests/backends/cuda/training.h"
 
 namespace asyncgrad::tests {
 
@@ -33,30 +34,17 @@ std::vector<float> train_lenet(Device device, LaunchGraph* graph) {
   std::vector<std::int64_t> labels_of;
   for (std::int64_t i = 0; i < batch; ++i) labels_of.push_back(i % classes);
   const Tensor labels = Tensor::from(labels_of, {batch}, device);
-  Tensor losses = zeros({steps}, {.device = device});
-  for (int i = 0; i < steps; ++i) {
-    const auto body = [&] {
-      const Tensor loss = mean(cross_entropy(net(x), labels));
-      adam.zero_grad();
-      loss.backward();
-      adam.step();
-      return loss.detach();
-    };
-    const Tensor loss = graph != nullptr ? (*graph)(body) : body();
-    losses.slice(i, i + 1).copy_(loss.reshape({1}));
-  }
-  return losses.to(Device()).to_vector<float>();
+  return losses_of(steps, device, graph, [&] {
+    const Tensor loss = mean(cross_entropy(net(x), labels));
+    adam.zero_grad();
+    loss.backward();
+    adam.step();
+    return loss;
+  });
 }
 
 using CudaLeNet = OnFirstGpu;
-TEST_F(CudaLeNet, TrainsToTheLossesOfTheCpu) {
-  const std::vector<float> on_cpu = train_lenet(Device(), nullptr), on_gpu = train_lenet("cuda", nullptr);
-  EXPECT_LT(on_cpu.back(), 0.5 * on_cpu.front());
-  for (std::size_t i = 0; i < steps; ++i) EXPECT_NEAR(on_gpu[i], on_cpu[i], 1e-3) << "at step " << i;
-  LaunchGraph step("training step");
-  EXPECT_EQ(train_lenet("cuda", &step), on_gpu);
-  EXPECT_GT(step.replays(), 0);
-}
+TEST_F(CudaLeNet, TrainsToTheLossesOfTheCpu) { expect_the_cpus_losses(train_lenet, 0.5); }
 
 }  // namespace
 

@@ -28,7 +28,7 @@ FAULTS = [
     Fault("a shuffle left out", "kernels/team.cuh", "by > 0; by /= 2", "by > 1; by /= 2", "CudaSoftmax.*"),
     Fault("wrong mask", "kernels/team.cuh", "__shfl_sync(~0U", "__shfl_sync(0xFFFFU", "CudaSoftmax.*"),
     Fault("one past the end of a line", "kernels/team.cuh",
-          "for (; i < n; i += lanes) partial", "for (; i <= n; i += lanes) partial", "CudaSoftmax.*"),
+          "for (; i < n; i += step) partial", "for (; i <= n; i += step) partial", "CudaSoftmax.*"),
     Fault("a lane takes its neighbour's element", "kernels/team.cuh",
           "i = lane(); i < n; i += lanes) function(i)", "i = lane() / 2; i < n; i += lanes) function(i)", "CudaSoftmax.*"),
     Fault("barrier left out between two steps of a strip's reduction", "kernels/team.cuh",
