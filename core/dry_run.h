@@ -23,7 +23,8 @@ struct DryRunReport {
   std::string peak_operation{}, peak_operands{}, peak_queued_at{};
 
   // The largest values at that moment, if they take 1 MiB or more, one on each line: "held: BYTES by OPERATION SHAPE,
-  // queued at LINE"; with EngineOptions::recompute_to_fit also why the value is not dropped.
+  // queued at LINE; a parameter". With EngineOptions::recompute_to_fit it also says why a value is not dropped. A last line
+  // adds up all values of 1 MiB or more by what they are: parameters, optimisers' states, gradients, the program's.
   std::string held{};
   // With EngineOptions::recompute_to_fit: operations that compute a value again, and what they take divided by what the
   // others take. The serial peak includes them.

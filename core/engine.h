@@ -118,6 +118,9 @@ struct EngineFigures {
   // With EngineOptions::recompute_to_fit, since the start or reset_peaks(): operations that computed a value again, what
   // they took, and what all operations took, in scalar operations.
   std::int64_t recomputed_operations = 0, recomputed_work = 0, work = 0;
+  // With the same option: values that came back because what they are computed from was about to be written, while a tape
+  // needs them, such as that of a loss which is kept and was computed outside of NoGrad. A warning names its line.
+  std::int64_t recomputed_before_writes = 0;
   // What computing again took, divided by what all other operations took.
   double added_work() const {
     const auto others = static_cast<double>(work - recomputed_work);

@@ -35,6 +35,11 @@ inline Tensor make_like(const Tensor& x, const Shape& shape) { return make_tenso
 // A tensor that shares the storage of `base`, `offset` elements further on, without history.
 Tensor make_view(const Tensor& base, const Shape& shape, std::int64_t offset = 0);
 
+// Says what the program uses the tensor's storage for.
+inline void note_use(const Tensor& tensor, StorageUse use) {
+  tensor.impl()->storage->use.store(use, std::memory_order_relaxed);
+}
+
 // Throws Error("[operation] a tensor that holds nothing") for Tensor{}.
 inline const TensorImpl& checked_impl(const Tensor& tensor, const char* operation) {
   if (!tensor.defined()) throw_undefined(operation);

@@ -89,10 +89,7 @@ Optimizer::Group Optimizer::made(std::vector<Tensor> parameters, double lr, Loca
 }
 
 void Optimizer::add_state(Group& group, std::string name, double value, Location where) {
-  std::vector<Tensor>& tensors = group.states.emplace_back(State{.name = std::move(name), .tensors = {}}).tensors;
-  for (const Tensor& p : group.parameters) {
-    tensors.push_back(full(p.shape(), value, {.dtype = p.dtype(), .device = p.device()}, where));
-  }
+  group.states.push_back({.name = std::move(name), .tensors = detail::make_state(group.parameters, value, where)});
 }
 
 void Optimizer::add(Group group) { groups_.push_back(std::move(group)); }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "asyncgrad/autograd/budget/references.h"
+#include "asyncgrad/core/call_site.h"
 #include "asyncgrad/core/engine/run/nan_check.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
@@ -36,9 +37,11 @@ class NewView {
 
 Contents* Plan::save(const Tensor& tensor) {
   Contents* const contents = obtain(*tensor.impl()->storage);
+  const Location where = CallSite::current();
   const SpinLockGuard lock(lock_);
   ++contents->saves;
-  contents->last_use = queued_work_;
+  contents->saved_at = where;
+  contents->saved_when = contents->last_use = queued_work_;
   if (contents->storage != nullptr && contents->handle == nullptr) take_handle(*contents);
   return contents;
 }
@@ -184,18 +187,41 @@ bool Plan::note_computed_again(const Recipe& recipe, std::span<const Found> read
 
 // Ends: each round removes a reader, and none that cannot be computed without these contents is dropped meanwhile. What
 // no saved tensor has is held by the planner as long as others need it.
-void Plan::bring_back_readers(Contents& contents) {
-  for (;;) {
+Location Plan::bring_back_readers(Contents& contents) {
+  Location where;
+  for (std::uint64_t when = 0;;) {
     Contents* lost = nullptr;
     {
       const SpinLockGuard lock(lock_);
       lost = lost_reader(contents);
-      if (lost == nullptr) return;
+      if (lost == nullptr) return where;
       ++lost->references;
+      ++figures_.recomputed_before_writes;
+      const Contents& last = saved_last(*lost);
+      if (last.saved_when >= when) {
+        where = last.saved_at;
+        when = last.saved_when;
+      }
     }
     const Reference reader(*this, lost);
     bring_back(*reader);
   }
+}
+
+const Contents& Plan::saved_last(Contents& contents) {
+  ++searches_;
+  return search_saved_last(contents);
+}
+
+const Contents& Plan::search_saved_last(Contents& contents) {
+  contents.mark = searches_;
+  const Contents* last = &contents;
+  for (const Need* need = contents.needed_by; need != nullptr; need = need->after) {
+    if (need->reader->mark == searches_) continue;
+    const Contents& above = search_saved_last(*need->reader);
+    if (above.saved_when > last->saved_when) last = &above;
+  }
+  return *last;
 }
 
 // An absent reader that can be computed with the contents alone, or null.

@@ -67,7 +67,9 @@ struct Contents {
   Recipe* recipe = nullptr;  // counted in Recipe::references; null: they cannot be computed again
   int result = 0;            // their place among the recipe's results
   int saves = 0;             // how many saved tensors have them
-  int closing = 0;           // how many threads are about to overwrite them: nothing is dropped that needs them
+  Location saved_at{};       // the call that saved them last, and the work that had been queued by then
+  std::uint64_t saved_when = 0;
+  int closing = 0;  // how many threads are about to overwrite them: nothing is dropped that needs them
   bool is_overwritten = false;
 
   // The storage of which the planner has a handle, or null, and its place in the list of contents that may be dropped.

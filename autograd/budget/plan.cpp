@@ -1,5 +1,7 @@
 #include "asyncgrad/autograd/budget/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -9,9 +11,12 @@
 
 #include "asyncgrad/autograd/budget/references.h"
 #include "asyncgrad/core/backend/custom_kernel.h"
+#include "asyncgrad/core/call_site.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/sync/fork_locks.h"
 #include "asyncgrad/core/tensor_impl.h"
+#include "asyncgrad/core/warn.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad::detail {
 
@@ -123,6 +128,7 @@ class Plan::Writing {
     try {
       const std::span<const OperandRef> operands = written(submission);
       for (const OperandRef& ref : operands) close(*ref.impl->storage, operands.size());
+      if (kept_at_.file != nullptr) warn_of_kept_tape();
     } catch (...) {
       open();
       throw;
@@ -145,7 +151,19 @@ class Plan::Writing {
       const SpinLockGuard lock(plan_.lock_);
       ++(*closing_.back()).closing;
     }
-    plan_.bring_back_readers(*closing_.back());
+    const Location where = plan_.bring_back_readers(*closing_.back());
+    if (where.file != nullptr) kept_at_ = where;
+  }
+  // Such as that of a validation loss, from which nobody calls backward().
+  void warn_of_kept_tape() const {
+    Origin origin;
+    origin.where = kept_at_;
+    warn(
+        "recompute_to_fit",
+        fmt::format("what is computed here is kept with its tape, so that values which were dropped are computed again "
+                    "before the write at {}; call backward() before it, let go of the result, or compute it under {}",
+                    CallSite::current().str(), in_program("NoGrad", "no_grad()")),
+        origin);
   }
   void open() {
     const SpinLockGuard lock(plan_.lock_);
@@ -154,6 +172,7 @@ class Plan::Writing {
 
   Plan& plan_;
   std::vector<Reference> closing_;
+  Location kept_at_{};
 };
 
 Plan& Plan::get() {
@@ -173,14 +192,15 @@ void Plan::set_budget(std::optional<std::int64_t> bytes, bool keeps_values) {
   is_on_.store(bytes.has_value(), std::memory_order_relaxed);
 }
 
-const char* Plan::why_kept(const Storage& storage) const {
-  if (!is_on()) return "";
+Planner::Kept Plan::why_kept(const Storage& storage) const {
+  if (!is_on()) return Kept::may_go;
   const SpinLockGuard lock(lock_);
   const Contents* const contents = contents_at(storage);
-  if (contents == nullptr || contents->handle == nullptr) return "; held by the program";
-  if (contents->recipe == nullptr) return "; cannot be computed again";
-  if (storage.handles.load(std::memory_order_relaxed) > 1) return "; held by the program, or in use";
-  return contents->work_to_drop < 0 ? "; needs too much that is not there" : "";
+  // The planner has one handle.
+  if (contents == nullptr || contents->handle == nullptr) return Kept::is_held;
+  if (contents->recipe == nullptr) return Kept::has_no_recipe;
+  if (storage.handles.load(std::memory_order_relaxed) > 1) return Kept::is_held;
+  return contents->work_to_drop < 0 ? Kept::needs_too_much : Kept::may_go;
 }
 
 void Plan::reset_figures() {

@@ -38,7 +38,7 @@ class Plan final : public Planner {
   void restored(Storage& storage) noexcept override;
   void tidy() noexcept override;
   void check_nothing_is_absent() const override;
-  const char* why_kept(const Storage& storage) const override;
+  Kept why_kept(const Storage& storage) const override;
   void reset_figures() override;
   Figures figures() const override;
   void set_budget(std::optional<std::int64_t> bytes, bool keeps_values) override;
@@ -69,7 +69,8 @@ class Plan final : public Planner {
   Found find(Contents& contents, const Part& part);
   Found find_held(Contents& contents, const Part& part);
   Found bring_back(Contents& contents);
-  void bring_back_readers(Contents& contents);
+  // Returns the call that saved last what has come back. Its file is null if nothing has.
+  Location bring_back_readers(Contents& contents);
   bool note_computed_again(const Recipe& recipe, std::span<const Found> reads, std::span<const Tensor> results);
   Contents* obtain(Storage& storage);
   void note_written(const Submission& submission, const Writing& writing, NewContents* results,
@@ -110,6 +111,9 @@ class Plan final : public Planner {
   int depth_above(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
   int search_above(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
   Contents* lost_reader(const Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  // The contents that were saved last, of these and those that need them.
+  const Contents& saved_last(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
+  const Contents& search_saved_last(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
   Contents* cheapest(const DeviceMemory& device) ASYNCGRAD_REQUIRES(lock_);
   Contents* cheapest_searched_within(std::uint64_t scans, const DeviceMemory& device) ASYNCGRAD_REQUIRES(lock_);
   bool may_go(const Contents& contents, const DeviceMemory& device) const ASYNCGRAD_REQUIRES(lock_);

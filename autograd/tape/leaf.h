@@ -14,7 +14,7 @@ void make_buffer(Tensor& gradient, const Shape& shape, const Tensor& like);
 // The node of a tensor whose gradient the program asked for.
 class Leaf final : public Node {
  public:
-  explicit Leaf(const Tensor& tensor) : Node("leaf", Location(), tensor) {}
+  explicit Leaf(const Tensor& tensor) : Node("leaf", Location(), tensor) { note_use(tensor, StorageUse::parameter); }
   bool is_leaf() const override { return true; }
   bool is_intact() const override { return true; }
   bool is_differentiable() const override { return true; }

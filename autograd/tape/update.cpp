@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/tape/row_gradient.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/tensor_impl.h"
@@ -88,6 +89,15 @@ void check_parameters(const char* optimiser, const std::vector<Tensor>& paramete
                                          first->second, i, impl.shape.str()));
     }
   }
+}
+
+std::vector<Tensor> make_state(const std::vector<Tensor>& parameters, double value, const Location& where) {
+  std::vector<Tensor> state;
+  for (const Tensor& p : parameters) {
+    state.push_back(full(p.shape(), value, {.dtype = p.dtype(), .device = p.device()}, where));
+    note_use(state.back(), StorageUse::optimizer_state);
+  }
+  return state;
 }
 
 std::uint64_t backward_count() { return backwards.load(std::memory_order_relaxed); }

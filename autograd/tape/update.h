@@ -17,6 +17,9 @@ namespace asyncgrad::detail {
 // result or is bfloat16, or if two share their storage.
 void check_parameters(const char* optimiser, const std::vector<Tensor>& parameters);
 
+// A tensor with this value for each parameter, of its shape and type, for an optimiser's state. May wait for room.
+std::vector<Tensor> make_state(const std::vector<Tensor>& parameters, double value, const Location& where);
+
 // How often backward() has been called in this process, by any thread.
 std::uint64_t backward_count();
 void note_backward();

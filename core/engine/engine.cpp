@@ -225,6 +225,7 @@ EngineFigures engine_figures() {
     figures.recomputed_operations = planned.recomputed_operations;
     figures.recomputed_work = planned.recomputed_work;
     figures.work = planned.work;
+    figures.recomputed_before_writes = planned.recomputed_before_writes;
   }
   return figures;
 }

@@ -28,8 +28,8 @@ class Holders {
   };
   void add(const Storage& storage, const Holder& holder);
   void remove(const Storage& storage);
-  // Lists the largest blocks, one on each line: "67108864 bytes by normal (4096, 4096), queued at train.cpp:12", and why
-  // the planner, if there is one, keeps them.
+  // Lists the largest blocks, one on each line, "67108864 bytes by normal (4096, 4096), queued at train.cpp:12; a
+  // parameter", or why the planner, if there is one, keeps the value. A last line adds up all blocks by what they are.
   std::string str() const;
 
   // See ForkLocks; for holders that are never destroyed.

@@ -31,11 +31,13 @@ class Planner {
   virtual void tidy() noexcept = 0;
   // Throws Error if a tape has values that were dropped: a dry run could not bring them back.
   virtual void check_nothing_is_absent() const = 0;
-  // "; …": why the storage's value is not dropped now. Empty if the option is off. The caller keeps the storage.
-  virtual const char* why_kept(const Storage& storage) const = 0;
+  // Why the storage's value is not dropped now. The caller keeps the storage.
+  enum class Kept : std::uint8_t { is_held, has_no_recipe, needs_too_much, may_go };
+  virtual Kept why_kept(const Storage& storage) const = 0;
   virtual void reset_figures() = 0;
   struct Figures {
-    std::int64_t recomputed_operations = 0, recomputed_work = 0, work = 0;  // see EngineFigures
+    // See EngineFigures.
+    std::int64_t recomputed_operations = 0, recomputed_work = 0, work = 0, recomputed_before_writes = 0;
   };
   virtual Figures figures() const = 0;
   // The budget of each device; none: values are not dropped any more, and those that are absent come back when they are

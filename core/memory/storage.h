@@ -13,6 +13,9 @@ struct Contents;  // how a value may be computed again: autograd's
 struct DeviceMemory;
 struct Failure;  // why a value could not be computed: the engine's
 
+// What the program uses a storage for, for reports.
+enum class StorageUse : std::uint8_t { other, parameter, optimizer_state };
+
 // One block of memory on one device. Counts its handles (tensors, tape) and its uses (operands of queued operations)
 // apart: the handles decide what would be live if everything ran at its call, both together how long it really lives.
 //
@@ -61,7 +64,8 @@ struct Storage {
   bool bytes_are_old = false;  // poisoned, but the bytes are those of the value before: recover() restores them; under
                                // the lock of Failures
   bool is_foreign = false;     // the memory is the program's, see foreign.h
-  std::atomic<bool> is_exposed{false};  // the program may write the values without an operation; relaxed
+  std::atomic<bool> is_exposed{false};             // the program may write the values without an operation; relaxed
+  std::atomic<StorageUse> use{StorageUse::other};  // relaxed: for reports alone
   bool taken_early = false;  // its memory, ahead of older operations: admission is notified of its return; as `data`
 
   bool is_poisoned() const { return failure.load(std::memory_order_acquire) != nullptr; }

@@ -146,6 +146,7 @@ nb::dict figures_dict() {
   dict["frontend_wait_s"] = figures.frontend_wait_s;
   dict["record_bytes"] = figures.record_bytes;
   dict["recomputed_operations"] = figures.recomputed_operations;
+  dict["recomputed_before_writes"] = figures.recomputed_before_writes;
   dict["recomputed_work"] = figures.recomputed_work;
   dict["work"] = figures.work;
   return dict;

@@ -104,6 +104,10 @@ void FrontEnd::hand_over(Storage& storage, const Shape& shape, const void* value
     }
     wait_until(queue_, goal, UINT64_MAX);  // each step of f lets this try again
   }
+  if (storage.size_bytes >= Holders::min_bytes) {
+    storage.device->holders.add(
+        storage, {.size_bytes = storage.size_bytes, .operation = "from", .shape = shape, .origin = origin_at(where)});
+  }
   if (size_bytes > 0) std::memcpy(storage.data, values, size_bytes);
 }
 

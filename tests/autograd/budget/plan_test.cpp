@@ -322,6 +322,57 @@ TEST_F(Dropping, TheReportOfADryRunSaysWhatHoldsTheBytes) {
   EXPECT_THAT(report.str(), HasSubstr("compute a value again: + "));
   EXPECT_THAT(report.held, HasSubstr("held: 1048576 bytes by tanh (262144), queued at plan_test.cpp:"));
   EXPECT_THAT(report.held, HasSubstr("; held by the program"));
+  EXPECT_THAT(report.held, HasSubstr("held: 1048576 bytes by fill (262144)"));
+  EXPECT_THAT(report.held, HasSubstr("; a parameter\n"));
+  EXPECT_THAT(report.held, HasSubstr("\n  in all: 1048576 bytes of parameters, "));
+}
+
+// What the floor is made of, in a training.
+TEST_F(Dropping, TheReportTellsParametersStatesGradientsAndDataApart) {
+  Tensor w = parameter(ones({512, 512}));
+  optim::Adam adam({w}, {.lr = 0.01});
+  const Tensor data = Tensor::from(std::vector<float>(512 * 512, 1), {512, 512});
+  const auto step = [&] {
+    Tensor h = tanh(matmul(data, w));
+    const Tensor loss = mean(h * h);
+    h = Tensor();
+    loss.backward();
+    adam.step();
+  };
+  step();
+  wait_all();
+  EngineOptions options = engine_options();
+  options.schedule = Schedule::dry_run;
+  set_engine_options(options);
+  reset_peaks();
+  step();
+  const std::string held = dry_run_report().held;
+  EXPECT_THAT(held, HasSubstr("1048576 bytes of parameters, 2097152 bytes of optimisers' states, "));
+  EXPECT_THAT(held, HasSubstr("of gradients, "));
+  EXPECT_THAT(held, HasSubstr("held: 1048576 bytes by from (512, 512), queued at plan_test.cpp:"));
+}
+
+// A loss from which nobody calls backward() makes each step bring back what its tape has saved.
+TEST_F(Dropping, AKeptLossIsNamedWhenAWriteBringsItsValuesBack) {
+  std::vector<Warning> given;
+  const WarningHandler outer = set_warning_handler([&](const Warning& warning) { given.push_back(warning); });
+  Tensor x = parameter(random64({10}, 1)), w = parameter(float64_tensor(values(random64({10}, 2)), {10}));
+  Tensor y = exp(tanh(x * w));
+  const int line = __LINE__ + 1;
+  const Tensor loss = sum(tanh(y));
+  y = Tensor();
+  ones({1});  // before it, what exp and tanh have saved is dropped
+  EXPECT_EQ(engine_figures().recomputed_before_writes, 0);
+  for (int step = 0; step < 2; ++step) {
+    const NoGrad no_grad;
+    w.fill_(step);
+  }
+  set_warning_handler(outer);
+  EXPECT_GT(engine_figures().recomputed_before_writes, 0);
+  ASSERT_EQ(given.size(), 1U);
+  EXPECT_EQ(given[0].line, line);
+  EXPECT_THAT(given[0].str(), HasSubstr("[recompute_to_fit] what is computed here is kept with its tape"));
+  EXPECT_THAT(given[0].message, HasSubstr("before the write at plan_test.cpp:" + std::to_string(line + 6)));
 }
 
 // A running average is computed from the one before, and so from all that ever were.
