@@ -3,6 +3,7 @@
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/found_gpus.h"
 #include "asyncgrad/backends/cuda/of_gpus.h"
+#include "asyncgrad/core/sync/fork_locks.h"
 #include "asyncgrad/core/sync/mutex.h"
 
 namespace asyncgrad::detail {
@@ -13,7 +14,7 @@ namespace cuda {
 
 namespace {
 
-Mutex gpus_mutex;
+constinit Mutex gpus_mutex;
 // The GPUs in use, which live as long as the process.
 std::map<int, Gpu>* gpus ASYNCGRAD_GUARDED_BY(gpus_mutex) = nullptr;
 
@@ -64,14 +65,23 @@ constexpr auto table = kernel_table(
     not_yet(Op::collective), KernelRow{Op::update, &kernels::update},
     KernelRow{Op::update_rows, &kernels::update_rows});
 
-// Asked for once, as they stay the same, and once more as long as there are none.
+constinit Mutex found_mutex;
+// The GPUs of the machine. Asked for once, as they stay the same, and once more as long as there are none.
+std::vector<DeviceDescription>* found ASYNCGRAD_GUARDED_BY(found_mutex) = nullptr;
+
 std::vector<DeviceDescription> gpus_of_machine(std::string& why_none) {
-  static constinit Mutex mutex;
-  static std::vector<DeviceDescription> found;
-  const MutexLock lock(mutex);
-  if (found.empty()) found = found_gpus(cuda_api(), why_none);
-  return found;
+  const MutexLock lock(found_mutex);
+  if (found == nullptr) found = new std::vector<DeviceDescription>;
+  if (found->empty()) *found = found_gpus(cuda_api(), why_none);
+  return *found;
 }
+
+// A thread holds them while CUDA looks for the GPUs, which takes a second.
+[[maybe_unused]] const bool are_held_at_fork = [] {
+  ForkLocks::add(gpus_mutex, ForkLocks::Kind::outer);
+  ForkLocks::add(found_mutex, ForkLocks::Kind::outer);
+  return true;
+}();
 
 Backend make_table() {
   Backend backend;

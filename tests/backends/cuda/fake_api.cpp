@@ -86,6 +86,11 @@ void FakeApi::hold_kernels(bool hold) {
   is_held_.notify_all();
 }
 
+void FakeApi::hold_count(bool hold) {
+  is_count_held_ = hold;
+  is_count_held_.notify_all();
+}
+
 cudaError_t FakeApi::status_of(const char* function) {
   ++calls_[function];
   if (lasting_status_ != cudaSuccess) return lasting_status_;
@@ -141,9 +146,14 @@ bool FakeApi::is_reachable(const void* begin, std::size_t size) const {
 }
 
 cudaError_t FakeApi::get_device_count(int* count) {
-  const std::lock_guard lock(mutex_);
   *count = options_.gpus;
-  return status_of("get_device_count");
+  cudaError_t status = cudaSuccess;
+  {
+    const std::lock_guard lock(mutex_);
+    status = status_of("get_device_count");
+  }
+  is_count_held_.wait(true);
+  return status;
 }
 
 cudaError_t FakeApi::get_device_properties(cudaDeviceProp* properties, int) {

@@ -49,6 +49,8 @@ class FakeApi final : public detail::cuda::Api {
 
   // Makes kernels that streams have not begun wait, until it is called with false.
   void hold_kernels(bool hold);
+  // Makes get_device_count() wait, until it is called with false.
+  void hold_count(bool hold);
   int host_functions() const { return host_functions_; }  // that streams are through with
 
   // Ends all memory, which must not be used afterwards.
@@ -135,7 +137,7 @@ class FakeApi final : public detail::cuda::Api {
   int until_failing_ = 0;
   cudaError_t failing_status_ = cudaSuccess, lasting_status_ = cudaSuccess, last_error_ = cudaSuccess;
   bool is_lasting_ = false;
-  std::atomic<bool> has_failed_ = false, is_dead_ = false, is_held_ = false;
+  std::atomic<bool> has_failed_ = false, is_dead_ = false, is_held_ = false, is_count_held_ = false;
   std::atomic<int> host_functions_ = 0;
   std::mt19937_64 random_;
   std::map<cudaStream_t, std::unique_ptr<FakeStream>> streams_;
