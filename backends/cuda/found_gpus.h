@@ -10,8 +10,17 @@
 
 namespace asyncgrad::detail::cuda {
 
+// 75 for compute capability 7.5.
+int capability_of(const cudaDeviceProp& properties);
+
 // The reason why this build cannot use a GPU, or "".
 std::string why_refused(const cudaDeviceProp& properties, const std::string& device);
+
+// The reason why there is no GPU: what CUDA has answered when it was to count them, and how many they are.
+std::string why_there_is_none(Api& api, cudaError_t status, int count);
+
+// What a status says; of one that says that there are no kernels for the GPU, also what to do.
+std::string described(Api& api, cudaError_t status, int capability);
 
 // Those that this build can use. `why_none` is set where there are none.
 std::vector<DeviceDescription> found_gpus(Api& api, std::string& why_none);

@@ -53,23 +53,26 @@ bool is_refusal(cudaError_t status) { return std::ranges::find(refusals, status)
 Gpu::Gpu(Api& api, int index) : api_(api), index_(index) {
   const std::string name = Device(DeviceType::cuda, index).str();
   const cudaError_t status = api.get_device_count(&count_);
-  if (status != cudaSuccess) throw_error("device", fmt::format("there is no {} here: {}", name, api.str(status)));
-  if (index >= count_)
-    throw_error("device", fmt::format("there is no {} here: the number of GPUs is {}", name, count_));
+  if (status != cudaSuccess || index >= count_) {
+    throw_error("device", fmt::format("there is no {} here: {}", name, why_there_is_none(api, status, count_)));
+  }
   cudaDeviceProp properties{};
   require(api.get_device_properties(&properties, index));
+  capability_ = capability_of(properties);
   const std::string refusal = why_refused(properties, name);
   if (!refusal.empty()) throw_error("device", refusal);
 }
 
+std::string Gpu::str(cudaError_t status) const { return described(api_, status, capability_); }
+
 void Gpu::require(cudaError_t status) const {
   if (status == cudaSuccess) return;
   const std::string name = Device(DeviceType::cuda, index_).str();
-  throw_error("device", fmt::format("{} does not come into use: {}", name, api_.str(status)));
+  throw_error("device", fmt::format("{} does not come into use: {}", name, str(status)));
 }
 
 void Gpu::check_refusable(cudaError_t status) {
-  if (is_refusal(status)) throw Error(api_.str(status));
+  if (is_refusal(status)) throw Error(str(status));
   check(status);
 }
 
@@ -77,7 +80,7 @@ void Gpu::check(cudaError_t status) {
   note(status);
   // Acquire: note() has kept the GPU away from the host's memory.
   const cudaError_t failure = failure_.load(std::memory_order_acquire);
-  if (failure != cudaSuccess) throw DeviceFailed(api_.str(failure));
+  if (failure != cudaSuccess) throw DeviceFailed(str(failure));
 }
 
 void Gpu::note(cudaError_t status) noexcept {
@@ -128,7 +131,7 @@ void Gpu::copy_now(void* to, const void* from, std::size_t size) {
 void Gpu::check_of_program(cudaError_t status) {
   if (status == cudaSuccess) return;
   if (!is_refusal(status)) note(status);
-  throw_error("device", fmt::format("{}: {}", Device(DeviceType::cuda, index_).str(), api_.str(status)));
+  throw_error("device", fmt::format("{}: {}", Device(DeviceType::cuda, index_).str(), str(status)));
 }
 
 void Gpu::copy_on_host(void* to, const void* from, std::size_t size, cudaStream_t stream) {

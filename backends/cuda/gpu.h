@@ -7,6 +7,7 @@
 #include <deque>
 #include <mutex>
 #include <shared_mutex>
+#include <string>
 
 #include "asyncgrad/backends/cuda/api.h"
 
@@ -52,6 +53,7 @@ class Gpu {
 
  private:
   class Meanwhile;
+  std::string str(cudaError_t status) const;
   void check_of_program(cudaError_t status);
 
   struct HostCopy {
@@ -66,7 +68,7 @@ class Gpu {
 
   Api& api_;
   const int index_;
-  int count_ = 0;
+  int count_ = 0, capability_ = 0;
   std::atomic<cudaError_t> failure_{cudaSuccess};
   std::mutex captures_;
   std::shared_mutex host_memory_;  // held shared while memory is copied, alone while failure_ is set

@@ -104,6 +104,11 @@ TEST(CudaDevices, AreThoseThatTheMachineHas) {
   EXPECT_EQ(message_of([&] { Gpu(api, 2); }), "[device] there is no cuda:2 here: the number of GPUs is 2");
   api.fail("get_device_count", 0, cudaErrorNoDevice);
   EXPECT_EQ(message_of([&] { Gpu(api, 0); }), "[device] there is no cuda:0 here: status 100");
+  api.fail("get_device_count", 0, cudaErrorInsufficientDriver);
+  EXPECT_EQ(message_of([&] { Gpu(api, 0); }),
+            "[device] there is no cuda:0 here: there is no driver for NVIDIA's GPUs here, or it is too old");
+  FakeApi none({.gpus = 0});
+  EXPECT_EQ(message_of([&] { Gpu(none, 0); }), "[device] there is no cuda:0 here: the number of GPUs is 0");
   FakeApi volta({.capability = 70}), pascal({.capability = 61});
   EXPECT_EQ(
       message_of([&] { Gpu(volta, 0); }),
@@ -137,6 +142,9 @@ TEST(CudaDevices, AreFoundWithoutComingIntoUse) {
   api.fail("get_device_count", 0, cudaErrorNoDevice);
   EXPECT_TRUE(detail::cuda::found_gpus(api, why_none).empty());
   EXPECT_EQ(why_none, "status 100");
+  api.fail("get_device_count", 0, cudaErrorInsufficientDriver);
+  detail::cuda::found_gpus(api, why_none);
+  EXPECT_EQ(why_none, "there is no driver for NVIDIA's GPUs here, or it is too old");
 }
 
 TEST(CudaDevices, SayWhatIsFree) {

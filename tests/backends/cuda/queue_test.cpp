@@ -116,6 +116,25 @@ TEST_F(CudaQueue, ARefusedLaunchPoisonsItsResultAlone) {
 }
 
 // While a profile is recorded, and until the next operation after it.
+// A GPU may be newer than what a build has kernels for.
+TEST_F(CudaQueue, AKernelThatIsNotThereForTheGpuSaysWhatToDo) {
+  const Tensor x = full({3}, 2, {.device = "cuda:0"});
+  x.wait();
+  for (const auto& [status, what] :
+       {std::pair(cudaErrorNoKernelImageForDevice,
+                  "status 209; if this build has no kernels for compute capability 7.5, configure it with "
+                  "-DCMAKE_CUDA_ARCHITECTURES=75 and a CUDA Toolkit that has them"),
+        std::pair(cudaErrorUnsupportedPtxVersion,
+                  "status 222; the driver compiles this build's kernels for compute capability 7.5: install a newer "
+                  "driver, or configure it with -DCMAKE_CUDA_ARCHITECTURES=75")}) {
+    gpus_.api().fail("launch", 0, status);
+    const Tensor y = x * x;
+    EXPECT_THAT(message_of([&] { y.wait(); }), HasSubstr(std::string("[multiply] ") + what));
+    EXPECT_EQ(x.to_vector<float>(), std::vector<float>(3, 2));  // the device goes on
+    recover();
+  }
+}
+
 TEST_F(CudaQueue, TakesTimesForProfilesAlone) {
   Tensor x = full({10}, 1, {.device = "cuda:0"});
   x.wait();
