@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "asyncgrad/core/device.h"
 #include "asyncgrad/core/location.h"
 
 namespace asyncgrad {
@@ -102,6 +103,9 @@ Mark mark();
 
 // Waits, computing meanwhile, until everything is finished. Throws the oldest Error that no wait has thrown yet.
 void wait_all();
+// The same for everything that is queued so far on one device, copies from and to it included, and what that depends on.
+// Other devices go on, and what they have failed at so far is thrown, too. Throws Error if there is no such device.
+void wait_all(Device device);
 
 // Lets a program go on after a failure: waits until everything is finished, then makes valid again, as it was, every
 // value that a skipped operation should have written in place. Also forgets all errors, and the largest memory that was

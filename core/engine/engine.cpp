@@ -163,6 +163,11 @@ void Engine::wait_all() {
   failures_.deliver_oldest();
 }
 
+void Engine::wait_all(const DeviceState& device) {
+  for (const std::uint64_t number : unfinished_on(device, queue_)) wait_until(queue_, {.number = number}, number);
+  failures_.deliver_oldest();
+}
+
 int Engine::recover() {
   wait_for_all_before(queue_.next_number());
   forget_levels(queue_, devices_.all());
@@ -210,6 +215,10 @@ void Mark::wait() const { detail::Engine::get().wait_for_all_before(number_); }
 Mark mark() { return Mark(detail::Engine::get().queue().next_number()); }
 
 void wait_all() { detail::Engine::get().wait_all(); }
+void wait_all(Device device) {
+  const detail::DeviceState& state = detail::device_state(device);
+  detail::Engine::get().wait_all(state);
+}
 int recover() { return detail::Engine::get().recover(); }
 DryRunReport dry_run_report(Device device) {
   DryRunReport report = detail::dry_run_report(detail::Engine::get().queue(), detail::device_state(device));

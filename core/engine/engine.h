@@ -36,6 +36,7 @@ class Engine final {
   // Waits for everything older than `number`; throws nothing.
   void wait_for_all_before(std::uint64_t number) { wait_until(queue_, {.number = number, .all = true}, number - 1); }
   void wait_all();
+  void wait_all(const DeviceState& device);
   int recover();
   std::uint64_t next_number() const { return queue_.next_number(); }
   // Does not wait.

@@ -61,13 +61,19 @@ void bind_waits(nb::module_& m) {
   set_wait_hooks(&hooks);
   m.def(
       "wait_all",
-      [](nb::handle) {
-        waiting([] { wait_all(); });
+      [](nb::handle device) {
+        if (device.is_none()) {
+          waiting([] { wait_all(); });
+        } else {
+          const Device one = device_from(device);
+          waiting([one] { wait_all(one); });
+        }
         release_dropped_objects();
       },
       nb::arg("device") = nb::none(),
-      "Waits until everything is finished, on every device, whichever is named. Raises the oldest error that no wait "
-      "has raised yet.");
+      "Waits until everything is finished, or everything that was queued so far on the device that is named. Raises "
+      "the "
+      "oldest error that no wait has raised yet.");
   nb::class_<Mark>(m, "Mark", "A position in the program's order; see mark().")
       .def("wait", &Mark::wait, "Waits until everything queued before the mark is finished.");
   m.def("mark", &mark, "The position behind everything that is queued so far.");

@@ -47,6 +47,12 @@ std::vector<PendingOperation> pending(ProgramQueue& queue) {
   return pending_in(queue.context().ring, queue.next_number(), SIZE_MAX);
 }
 
+std::vector<std::uint64_t> unfinished_on(const DeviceState& device, ProgramQueue& queue) {
+  InOperation::forbid("a wait");
+  const SpinLockGuard lock(queue.lock());
+  return unfinished_on(device, queue.context().ring, queue.next_number());
+}
+
 std::optional<std::vector<PendingOperation>> try_pending(ProgramQueue& queue, std::size_t max_count) {
   constexpr int tries = 200;
   for (int i = 0; i < tries; ++i) {

@@ -19,6 +19,9 @@ void reset_peaks(ProgramQueue& queue, DeviceState& device) ASYNCGRAD_EXCLUDES(qu
 DryRunReport dry_run_report(ProgramQueue& queue, const DeviceState& device) ASYNCGRAD_EXCLUDES(queue.lock());
 // The unfinished operations in program order. Some may be finished when the function returns.
 std::vector<PendingOperation> pending(ProgramQueue& queue) ASYNCGRAD_EXCLUDES(queue.lock());
+// See unfinished_on() of ring/pending.h.
+std::vector<std::uint64_t> unfinished_on(const DeviceState& device, ProgramQueue& queue)
+    ASYNCGRAD_EXCLUDES(queue.lock());
 // The first of them, for reports that have to answer even if threads hang. Returns nothing if the lock stays taken for
 // some milliseconds.
 std::optional<std::vector<PendingOperation>> try_pending(ProgramQueue& queue, std::size_t max_count)

@@ -25,6 +25,16 @@ PendingOperation pending_of(const Operation& operation, bool is_finished) {
 
 }  // namespace
 
+std::vector<std::uint64_t> unfinished_on(const DeviceState& device, const Ring& ring, std::uint64_t next) {
+  std::vector<std::uint64_t> numbers;
+  for (std::uint64_t number = ring.oldest().load(std::memory_order_seq_cst); number < next; ++number) {
+    const Operation& operation = ring.at(number);
+    const bool is_there = operation.place.device == &device || operation.source.device == &device;
+    if (is_there && !ring.is_finished(number)) numbers.push_back(number);
+  }
+  return numbers;
+}
+
 std::vector<PendingOperation> pending_in(const Ring& ring, std::uint64_t next, std::size_t max_count) {
   std::vector<PendingOperation> copies;
   for (std::uint64_t number = ring.oldest().load(std::memory_order_seq_cst); number < next && copies.size() < max_count;

@@ -33,6 +33,10 @@ struct PendingOperation {
 // Under the front end's lock: no entry is used again meanwhile, and nothing but the atomics changes in one.
 std::vector<PendingOperation> pending_in(const Ring& ring, std::uint64_t next, std::size_t max_count);
 
+// The numbers of the unfinished operations whose memory is a device's, and of copies from it, in their order. Under the
+// front end's lock.
+std::vector<std::uint64_t> unfinished_on(const DeviceState& device, const Ring& ring, std::uint64_t next);
+
 // Returns for each operation the numbers of those that it waits for. `operations`: all unfinished ones up to the last
 // of them.
 std::vector<std::vector<std::uint64_t>> predecessors_of(const std::vector<PendingOperation>& operations);

@@ -58,6 +58,36 @@ TEST_F(CpuParts, DoNotWaitForEachOther) {
   EXPECT_FALSE(gate.is_open());
 }
 
+TEST_F(CpuParts, AreWaitedForByThemselves) {
+  Gate gate;
+  const Tensor held = ones({1000});
+  gate.wait_until_held();
+  Tensor x = ones({1000}, {.device = "cpu:1"});
+  for (int i = 0; i < 20; ++i) x *= 2.0;
+  wait_all("cpu:1");
+  EXPECT_TRUE(x.is_ready());
+  EXPECT_FALSE(held.is_ready());
+  const Tensor copy = held.to("cpu:1"), other = held + 1;
+  gate.open();
+  wait_all("cpu:1");  // what it waits for is done first
+  EXPECT_TRUE(copy.is_ready() && held.is_ready());
+  const Tensor back = (x + copy).to("cpu:0");
+  wait_all("cpu:1");  // a copy from it belongs to both
+  EXPECT_TRUE(back.is_ready());
+  EXPECT_THAT(message_of([] { wait_all("cpu:7"); }), HasSubstr("there is no cpu:7 here"));
+}
+
+TEST_F(CpuParts, AWaitForOneThrowsWhatNobodyHasThrown) {
+  {
+    const Tensor bad = take(ones({2, 3}, {.device = "cpu:1"}), Tensor::from<std::int64_t>({5}, {1}, "cpu:1"));
+    wait_all("cpu:0");
+    mark().wait();
+  }
+  EXPECT_THAT(message_of([] { wait_all("cpu:1"); }), HasSubstr("[take]"));
+  wait_all("cpu:1");
+  recover();
+}
+
 TEST_F(CpuParts, TinyOperationsOfOneAreBegunWhenAnotherHasSome) {
   const Tensor x = ones({2}, {.device = "cpu:0"}), y = ones({2}, {.device = "cpu:1"});
   for (int round = 0; round < 100; ++round) {
