@@ -7,8 +7,10 @@
 #include <thread>
 #include <utility>
 
+#include "asyncgrad/core/backend/operations.h"
 #include "asyncgrad/core/engine/run/execution.h"
 #include "asyncgrad/core/engine/schedule/executors.h"
+#include "asyncgrad/core/error.h"
 #include "asyncgrad/core/profile/profile.h"
 
 namespace asyncgrad::detail {
@@ -19,7 +21,8 @@ constexpr int max_unrecorded = 16;              // operations that complete toge
 constexpr std::int64_t long_bytes = 8LL << 20;  // of operands that take a device longer than an event takes this thread
 constexpr int pauses_between_looks = 32;
 
-// Calls the function on a thread of its own, waits for it, and throws what it throws. std::async would bind the program
+// Calls the function on a thread of its own, waits for it, and throws what it throws; an Error names the line of the
+// calling thread's call. std::async would bind the program
 // to the thread-local storage of libstdc++, for which a process that loads the library late may have no room.
 template <class Function>
 void on_own_thread(Function function) {
@@ -31,7 +34,13 @@ void on_own_thread(Function function) {
       failure = std::current_exception();
     }
   }).join();
-  if (failure != nullptr) std::rethrow_exception(failure);
+  if (failure == nullptr) return;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    if (error.parts().operation.empty()) throw;
+    throw_error(error.parts().operation, error.parts().message, error.kind());
+  }
 }
 
 // Whether others should not have to wait for what is issued behind the operation.
@@ -252,8 +261,8 @@ void Launcher::give_up(const std::string& message, std::uint64_t number) {
       for (const IssuedQueue::Issued& operation : queue.all()) oldest = std::min(oldest, operation.number);
     }
     failure_ = context_.failures.add(
-        oldest, fmt::format("[{}] the device has failed and does nothing more until the process starts anew: {}{}",
-                            device_.device.str(), message, graph_under_way()));
+        oldest, fmt::format("[{}] the device has failed and does nothing more until the process starts anew: {}{}{}",
+                            device_.device.str(), message, graph_under_way(), under_way(oldest)));
     // Release: a thread that finds the failure finds its message.
     device_.failure.store(failure_, std::memory_order_release);
     queues_.fail();
@@ -267,6 +276,14 @@ void Launcher::give_up(const std::string& message, std::uint64_t number) {
     }
     queue.forget_events();
   }
+}
+
+// Names the operation of this number, the oldest one that may have failed, for messages. UINT64_MAX: none.
+std::string Launcher::under_way(std::uint64_t number) const {
+  if (number == UINT64_MAX) return "";
+  const Operation& operation = context_.ring.at(number);
+  return fmt::format("\n  the oldest operation under way: {}\n  queued at {}",
+                     op_name(operation.invocation.op, operation.invocation.attributes), operation.origin.str());
 }
 
 // Names the graph of the operations in flight, for messages.

@@ -50,6 +50,7 @@ class Launcher final : public Executor {
   void complete_first(Queue& queue);
   void give_up(const std::string& message, std::uint64_t number);
   std::string graph_under_way() const;
+  std::string under_way(std::uint64_t number) const;
 
   DeviceQueues queues_;
   LaunchMemory memory_;
