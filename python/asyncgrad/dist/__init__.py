@@ -11,8 +11,8 @@
 
 All processes call the same functions in the same order. In a world of one they queue nothing. docs/dist.md has more.
 """
-from . import _core
-from ._core import Optimizer, Tensor, World
+from .. import _core
+from .._core import Optimizer, Tensor, World
 
 __all__ = ["World", "average_gradients", "broadcast", "sum", "world"]
 
