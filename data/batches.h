@@ -32,9 +32,9 @@ struct BatchOptions {
   // Chooses the items of each epoch, such as weighted(); `shuffled` has then no effect. An item that comes several times
   // in an epoch has the same random numbers each time.
   Sampler sampler{};
-  // Which rows of each batch this process takes, for a training on several: ag::dist::World::share(). `batch_size` is that of
-  // all of them together, and divided by share.count. A batch at an epoch's end whose rows cannot be shared evenly is left
-  // out, see left_out().
+  // Which rows of each batch this process takes, for a training on several: ag::dist::World::share() or
+  // ag::dist::Parts::share(). `batch_size` is that of all of them together, and a multiple of share.count. A batch at an
+  // epoch's end whose rows cannot be shared evenly is left out, see left_out().
   Share share{};
 };
 
@@ -110,6 +110,11 @@ requires(Indexed<Data> || Randomised<Data>) class Batches {
     if (share.count < 1 || share.index < 0 || share.index >= share.count) {
       throw_error("Batches", "share must be one of count parts, numbered from 0, got index " +
                                  std::to_string(share.index) + " of " + std::to_string(share.count));
+    }
+    if (share.length < 1 || share.length > share.count - share.index) {
+      throw_error("Batches", "share must have at least one part, and none beyond the last, got " +
+                                 std::to_string(share.length) + " from index " + std::to_string(share.index) + " of " +
+                                 std::to_string(share.count));
     }
     if (options.batch_size % share.count != 0) {
       throw_error("Batches", "batch_size " + std::to_string(options.batch_size) + " cannot be shared evenly by " +
@@ -214,8 +219,9 @@ requires(Indexed<Data> || Randomised<Data>) class Batches {
 
   std::vector<Tensor> read(std::int64_t batch, Location where) const {
     const std::int64_t begin = batch * options_.batch_size, left = items_ - begin;
-    const std::int64_t count = (options_.batch_size < left ? options_.batch_size : left) / options_.share.count;
-    const std::int64_t first = begin + options_.share.index * count;
+    const Share share = options_.share;
+    const std::int64_t rows = (options_.batch_size < left ? options_.batch_size : left) / share.count;  // of a part
+    const std::int64_t count = share.length * rows, first = begin + share.index * rows;
     std::vector<CustomOutput> outputs;
     for (const CustomOutput& part : item_) {
       Shape shape{count};

@@ -3,10 +3,11 @@
 
 namespace asyncgrad::data {
 
-// One of `count` equal parts, numbered from 0.
+// Of `count` equal parts of a batch, which are numbered from 0, those from number `index` on, `length` of them.
 struct Share {
   int index = 0;
   int count = 1;
+  int length = 1;
 };
 
 }  // namespace asyncgrad::data

@@ -70,8 +70,8 @@ class Batches(_core._Batches):
     A sampler chooses the items of each epoch in place of `shuffled`: weighted(...), or a function of the number of items and
     the epoch, which returns their indices, and gives the same for the same arguments.
 
-    share chooses this process's rows of each batch in a training on several: asyncgrad.dist.world().share. batch_size is
-    that of all processes together.
+    share chooses this process's rows of each batch in a training on several: asyncgrad.dist.world().share, or that of
+    asyncgrad.dist.Parts. batch_size is that of all processes together.
 
     A loop goes through what is left of the epoch: all of it, unless a loop before was left early, or a Checkpoint was
     loaded, which keeps the place.

@@ -84,13 +84,17 @@ data::Sampler read_parameter(nb::handle given, const Asked& asked, const data::S
 }
 
 data::Share read_parameter(nb::handle given, const Asked& asked, const data::Share*) {
-  if (nb::isinstance<nb::tuple>(given) && nb::len(given) == 2) {
-    const auto part = [&](std::size_t i) { return read_parameter(given[i], asked, static_cast<const int*>(nullptr)); };
-    return {.index = part(0), .count = part(1)};
+  const std::size_t size = nb::isinstance<nb::tuple>(given) ? nb::len(given) : 0;
+  if (size != 2 && size != 3) {
+    asked.refuse("an index and a count, such as world.share, and perhaps a length, such as parts.share", given);
   }
-  asked.refuse("a pair of an index and a count, such as world.share", given);
+  const auto part = [&](std::size_t i) { return read_parameter(given[i], asked, static_cast<const int*>(nullptr)); };
+  return {.index = part(0), .count = part(1), .length = size == 3 ? part(2) : data::Share().length};
 }
-nb::object shown(const data::Share& value) { return nb::make_tuple(value.index, value.count); }
+nb::object shown(const data::Share& value) {
+  if (value.length == data::Share().length) return nb::make_tuple(value.index, value.count);
+  return nb::make_tuple(value.index, value.count, value.length);
+}
 
 PythonBatches::PythonBatches(nb::handle item, nb::object fill, bool draws, std::int64_t length,
                              const data::BatchOptions& options, nb::object sampler)

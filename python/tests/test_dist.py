@@ -53,7 +53,7 @@ def test_share():
     parts = [ag.data.Batches((np.arange(11),), 4, shuffled=False, share=(index, 2)) for index in range(2)]
     assert [[batch.tolist() for batch, in part] for part in parts] == [[[0, 1], [4, 5]], [[2, 3], [6, 7]]]
     assert parts[0].left_out == 3 and len(parts[0]) == 2
-    with pytest.raises(TypeError, match=r"\[Batches\] share must be a pair of an index and a count"):
+    with pytest.raises(TypeError, match=r"\[Batches\] share must be an index and a count, such as world.share"):
         ag.data.Batches((np.arange(3),), 1, share=2)
     with pytest.raises(ValueError, match=r"\[Batches\] batch_size 3 cannot be shared evenly by 2"):
         ag.data.Batches((np.arange(3),), 3, share=(0, 2))

@@ -108,6 +108,25 @@ TEST_F(BatchesTest, LeaveOutWhatCannotBeShared) {
               HasSubstr("[Batches] share must be one of count parts, numbered from 0, got index 2 of 2"));
 }
 
+// What cannot be shared depends on the number of parts, and not on how many of them a process takes.
+TEST_F(BatchesTest, GiveAProcessSeveralParts) {
+  const auto of = [](data::Share share) {
+    return data::Batches(Numbered{23}, {.batch_size = 8, .shuffled = false, .share = share});
+  };
+  for (const data::Share share : {data::Share{2, 4, 2}, data::Share{1, 4}, data::Share{0, 4, 4}}) {
+    data::Batches batches = of(share);
+    EXPECT_EQ(batches.size(), 2);
+    EXPECT_EQ(batches.left_out(), 7);
+  }
+  data::Batches half = of({2, 4, 2});
+  EXPECT_EQ(labels_of_epoch(half), (Labels{4, 5, 6, 7, 12, 13, 14, 15}));
+  EXPECT_THAT(
+      message_of([&] {
+        of({2, 4, 3});
+      }),
+      HasSubstr("[Batches] share must have at least one part, and none beyond the last, got 3 from index 2 of 4"));
+}
+
 TEST_F(BatchesTest, HaveAnotherOrderInEveryEpochAndTheSameInEveryRun) {
   std::vector<Labels> epochs;
   for (const EngineOptions& options : {EngineOptions{}, EngineOptions{.workers = 1, .source_threads = 7}}) {
