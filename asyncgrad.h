@@ -74,6 +74,7 @@
 #include "asyncgrad/nn/recurrent.h"
 #include "asyncgrad/nn/recurrent_cell.h"
 #include "asyncgrad/nn/residual.h"
+#include "asyncgrad/nn/running.h"
 #include "asyncgrad/nn/save.h"
 #include "asyncgrad/nn/sequential.h"
 #include "asyncgrad/nn/summary.h"

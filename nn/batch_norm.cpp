@@ -5,12 +5,12 @@
 #include <string>
 
 #include "asyncgrad/autograd/creation.h"
-#include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/wording.h"
 #include "asyncgrad/nn/layer_options.h"
+#include "asyncgrad/nn/running.h"
 
 namespace asyncgrad::nn {
 
@@ -21,16 +21,6 @@ void check(std::int64_t channels, const BatchNormOptions& options) {
   layer_detail::check_type("BatchNorm", options.dtype);
   check_not_negative("BatchNorm", "epsilon", options.epsilon);
   check_share("BatchNorm", "momentum", options.momentum);
-}
-
-// Takes the handle by value, which is another handle of the same values. The values are written once, so that a batch
-// that could not be computed leaves them unchanged.
-void update_running(Tensor running, double momentum, const Tensor& batch, double scale, const Location& where) {
-  const NoGrad no_grad;
-  Tensor next = Arg(running, where) * Scalar(1 - momentum, where.file, where.line);
-  const Tensor share = Arg(batch, where) * Scalar(momentum * scale, where.file, where.line);
-  next += Arg(share, where);
-  running.copy_(Arg(next, where));
 }
 
 }  // namespace
@@ -65,8 +55,8 @@ Tensor BatchNorm::operator()(const Arg& x) const {
   BatchNormResult result = batch_norm(x, weight, bias, {.epsilon = epsilon});
   if (!is_recomputing()) {
     const double correction = static_cast<double>(count) / static_cast<double>(count - 1);
-    update_running(running_mean, momentum, result.mean, 1, x.where());
-    update_running(running_var, momentum, result.variance, correction, x.where());
+    update_running(running_mean, 1 - momentum, Arg(result.mean, x.where()), momentum);
+    update_running(running_var, 1 - momentum, Arg(result.variance, x.where()), momentum * correction);
   }
   return std::move(result.y);
 }

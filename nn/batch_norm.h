@@ -25,11 +25,7 @@ struct BatchNormOptions {
 // In evaluation the running statistics take the place of the batch's, and stay. (torch.nn.BatchNorm2d.)
 //
 // The statistics are buffers: members without a gradient, which state() lists and a file keeps. The call is const, as
-// all calls of layers are, and yet updates them: it writes to the values, which a copy of the handle shares. A layer of
-// one's own can do the same:
-//   ag::NoGrad no_grad;
-//   ag::Tensor running = running_mean;  // the same values, through a handle that is not const
-//   running.copy_(0.9 * running + 0.1 * mean);
+// all calls of layers are, and yet updates them. A layer of one's own can do the same by update_running() (running.h).
 struct BatchNorm {
   // Queues the initial values; may wait for room. Throws Error for less than one channel, for an epsilon below 0, a
   // momentum outside of [0, 1], and a type other than float32 and float64.
