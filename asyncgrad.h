@@ -51,6 +51,7 @@
 #include "asyncgrad/data/batches.h"
 #include "asyncgrad/data/subset.h"
 #include "asyncgrad/dist/collectives.h"
+#include "asyncgrad/dist/parts.h"
 #include "asyncgrad/dist/world.h"
 #include "asyncgrad/nn/activation.h"
 #include "asyncgrad/nn/activation_layers.h"

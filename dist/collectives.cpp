@@ -18,11 +18,10 @@
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/tensor_impl.h"
 #include "asyncgrad/core/wording.h"
+#include "asyncgrad/dist/average.h"
 #include "asyncgrad/dist/piece.h"
 
 namespace asyncgrad::dist {
-
-namespace {
 
 void check_device(const char* name, const detail::TensorImpl& impl, const World& world) {
   const Device device = world.communicator()->token().device();
@@ -30,6 +29,8 @@ void check_device(const char* name, const detail::TensorImpl& impl, const World&
   throw_error(name, fmt::format("the tensor {} is on {}, and ranks exchange what is on {} alone; x{} copies it",
                                 impl.shape.str(), impl.device.str(), device.str(), detail::to_str(device)));
 }
+
+namespace {
 
 // Whether neither the program nor another gradient has a handle on the values. The caller has one, and the leaf.
 bool is_own(const Tensor& gradient) {
@@ -56,12 +57,12 @@ Tensor own_gradient(Tensor& parameter, const Location& where) {
 }
 
 // For each parameter, whether it has a gradient on some rank.
-std::vector<std::uint8_t> reached_parameters(const std::vector<Tensor>& parameters, const World& world,
-                                             const Location& where) {
+std::vector<std::uint8_t> reached_parameters(const char* name, const std::vector<Tensor>& parameters,
+                                             const World& world, const Location& where) {
   std::vector<std::uint8_t> has;
   for (const Tensor& parameter : parameters) has.push_back(detail::has_gradient(parameter) ? 1 : 0);
   const bool has_all = std::ranges::find(has, 0) == has.end();
-  const Tensor all = queue_union("average_gradients", has, world.communicator(), where);
+  const Tensor all = queue_union(name, has, world.communicator(), where);
   // In a dry run there are no values, and other ranks are not asked.
   if (has_all || engine_options().schedule == Schedule::dry_run) return has;
   return all.to_vector<std::uint8_t>();
@@ -80,28 +81,37 @@ void broadcast_tensors(const std::vector<Tensor>& tensors, const World& world, L
     check_device("broadcast", impl, world);
     if (seen.emplace(impl.storage, impl.offset_bytes, impl.shape.numel()).second) different.push_back(tensor);
   }
-  queue_move(Move::broadcast, "broadcast", different, world.communicator(), where);
+  queue_move({.kind = Move::broadcast}, "broadcast", different, world.communicator(), where);
 }
 
-void average_gradients(optim::Optimizer& optimizer, const World& world, Location where) {
-  if (world.size() == 1) return;
-  const CallSite site(where);
-  const NoGrad no_grad;
-  world.communicator()->check("average_gradients");
+std::vector<Tensor> parameters_of(const optim::Optimizer& optimizer) {
   std::vector<Tensor> parameters;
   for (std::size_t group = 0; group < optimizer.groups(); ++group) {
     const std::vector<Tensor>& more = optimizer.parameters(group);
     parameters.insert(parameters.end(), more.begin(), more.end());
   }
-  for (const Tensor& parameter : parameters) check_device("average_gradients", *parameter.impl(), world);
+  return parameters;
+}
+
+void average_gradients(optim::Optimizer& optimizer, const World& world, Location where) {
+  if (world.size() == 1) return;
+  const CallSite site(where);
+  queue_average("average_gradients", parameters_of(optimizer), world.size(), world, where);
+}
+
+void queue_average(const char* name, std::vector<Tensor> parameters, int divisor, const World& world,
+                   const Location& where) {
+  const NoGrad no_grad;
+  world.communicator()->check(name);
+  for (const Tensor& parameter : parameters) check_device(name, *parameter.impl(), world);
   // What one rank alone does not queue would leave the ranks in different calls for ever.
   try {
-    const std::vector<std::uint8_t> reached = reached_parameters(parameters, world, where);
+    const std::vector<std::uint8_t> reached = reached_parameters(name, parameters, world, where);
     std::vector<Tensor> gradients;
     for (std::size_t i = parameters.size(); i-- > 0;) {
       if (reached[i] != 0) gradients.push_back(own_gradient(parameters[i], where));
     }
-    queue_move(Move::average, "average_gradients", gradients, world.communicator(), where);
+    queue_move({.kind = Move::sum, .divisor = divisor}, name, gradients, world.communicator(), where);
   } catch (const std::exception& error) {
     world.communicator()->leave(error.what());
     throw;
@@ -121,7 +131,7 @@ Tensor sum(const Arg& tensor, const World& world) {
   check_device("sum", impl, world);
   const NoGrad no_grad;
   const Tensor total = tensor->detach().clone(tensor.where());
-  queue_move(Move::sum, "sum", {total}, world.communicator(), tensor.where());
+  queue_move({.kind = Move::sum}, "sum", {total}, world.communicator(), tensor.where());
   return total;
 }
 

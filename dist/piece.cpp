@@ -99,11 +99,28 @@ class Part : public Collective {
   bool flag_ = false;
 };
 
+// The slice of a piece that each rank owns. `gathered_bytes`: of the tensor that is gathered.
+Slices slices_of(Move::Kind kind, const Piece& piece, std::int64_t gathered_bytes, int ranks) {
+  const std::int64_t bytes = element_bytes(piece.dtype), elements = piece.size_bytes / bytes;
+  Slices slices{0};
+  for (int rank = 1; rank <= ranks; ++rank) {
+    if (kind == Move::broadcast) {
+      slices.push_back(piece.size_bytes);
+    } else if (kind == Move::sum) {
+      slices.push_back(elements * rank / ranks * bytes);
+    } else {
+      const std::int64_t end = gathered_bytes / ranks * rank - piece.segments[0].begin_bytes;
+      slices.push_back(std::clamp(end, std::int64_t{0}, piece.size_bytes));
+    }
+  }
+  return slices;
+}
+
 // Moves a piece. Its operands are the token, then each tensor of which the piece has a segment, then perhaps others.
 class PieceMove final : public Part {
  public:
-  PieceMove(std::shared_ptr<const Call> of_call, Move how, Piece moved)
-      : Part(of_call), how_(how), piece_(std::move(moved)), slices_(slices_of(how, piece_, communicator().size())) {
+  PieceMove(std::shared_ptr<const Call> of_call, Move how, Piece moved, Slices owned)
+      : Part(of_call), how_(how), piece_(std::move(moved)), slices_(std::move(owned)) {
     Hash hash;
     hash.add(of_call->hash);
     for (const Segment& segment : piece_.segments) {
@@ -115,27 +132,17 @@ class PieceMove final : public Part {
   }
 
  private:
-  // A sum's elements are shared evenly; what is broadcast is rank 0's.
-  static Slices slices_of(Move how, const Piece& piece, int ranks) {
-    const std::int64_t bytes = element_bytes(piece.dtype), elements = piece.size_bytes / bytes;
-    Slices slices{0};
-    for (int rank = 1; rank <= ranks; ++rank) {
-      slices.push_back(how == Move::broadcast ? piece.size_bytes : elements * rank / ranks * bytes);
-    }
-    return slices;
-  }
-
   void prepare(const KernelCall& kernel_call) override {
     const std::int64_t packed = is_whole() ? 0 : rounded_bytes(piece_.size_bytes);
-    const std::int64_t received = how_ == Move::broadcast ? 0 : communicator().size() * own_bytes();
+    const std::int64_t received = how_.kind == Move::sum ? communicator().size() * own_bytes() : 0;
     std::byte* const memory = workspace(kernel_call.device(0), packed + received);
     values_ = is_whole() ? place_of(kernel_call, 0) : memory;
     received_ = memory + packed;
   }
 
   void move(const KernelCall& kernel_call, Rounds& rounds, bool) override {
-    if (how_ != Move::broadcast || communicator().rank() == 0) pack(kernel_call);
-    if (how_ != Move::broadcast) sum_own_slice(rounds);
+    if (how_.kind != Move::broadcast || communicator().rank() == 0) pack(kernel_call);
+    if (how_.kind == Move::sum) sum_own_slice(rounds);
     rounds.all_gather(values_, slices_);
     unpack(kernel_call);
   }
@@ -164,8 +171,7 @@ class PieceMove final : public Part {
   void sum_own_slice(Rounds& rounds) const {
     const int ranks = communicator().size();
     rounds.all_to_all(values_, received_, slices_);
-    tree_sum(received_, ranks, own_bytes() / element_bytes(piece_.dtype), piece_.dtype,
-             how_ == Move::average ? ranks : 1);
+    tree_sum(received_, ranks, own_bytes() / element_bytes(piece_.dtype), piece_.dtype, how_.divisor);
     std::copy_n(received_, own_bytes(), values_ + own_begin());  // there may be none
   }
 
@@ -252,8 +258,10 @@ std::vector<Piece> cut(std::span<const Tensor> tensors, std::int64_t max_bytes) 
 void queue_move(Move move, const char* name, const std::vector<Tensor>& tensors,
                 const std::shared_ptr<Communicator>& communicator, const Location& where) {
   const std::shared_ptr<const Call> call =
-      call_of(name, tensors, static_cast<std::uint64_t>(move) + 1, communicator, where);
+      call_of(name, tensors, (static_cast<std::uint64_t>(move.divisor) << 8) + move.kind + 1, communicator, where);
   prepare_for_collectives(communicator->token().device(), Communicator::ranks_in_process);
+  const std::int64_t gathered_bytes =
+      move.kind == Move::gather ? tensors[0].numel() * element_bytes(tensors[0].dtype()) : 0;
   std::vector<Piece> pieces = cut(tensors, max_piece_bytes);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     std::vector<OperandRef> operands{writes(communicator->token())};
@@ -262,7 +270,9 @@ void queue_move(Move move, const char* name, const std::vector<Tensor>& tensors,
     }
     const std::size_t others = i + 1 == pieces.size() ? pieces[i].segments.front().tensor : 0;
     for (std::size_t other = 0; other < others; ++other) operands.push_back(updates(tensors[other]));
-    submit_part(std::make_shared<PieceMove>(call, move, std::move(pieces[i])), name, operands, where);
+    Slices slices = slices_of(move.kind, pieces[i], gathered_bytes, communicator->size());
+    submit_part(std::make_shared<PieceMove>(call, move, std::move(pieces[i]), std::move(slices)), name, operands,
+                where);
   }
 }
 

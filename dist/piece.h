@@ -30,7 +30,16 @@ struct Piece {
 // Cuts the tensors into pieces of at most `max_bytes`, in their order. Empty tensors are in none.
 std::vector<Piece> cut(std::span<const Tensor> tensors, std::int64_t max_bytes);
 
-enum class Move : std::uint8_t { broadcast, sum, average };
+// What the tensors' values become on all ranks.
+struct Move {
+  enum Kind : std::uint8_t {
+    broadcast,  // those of rank 0
+    gather,     // of one tensor: rank r's r-th part, as many parts of equal size as there are ranks
+    sum         // over all ranks, divided by `divisor`
+  };
+  Kind kind;
+  int divisor = 1;
+};
 
 // Queues the operations that move the tensors' values in place, one for each piece, the last of which also depends on
 // all others: if one fails, all of the tensors' values are lost. No two tensors share their storage. `name`, a literal,

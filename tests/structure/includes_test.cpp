@@ -111,8 +111,9 @@ const std::vector<Arrow> arrows = {
     {"dist/mpi/", {}, {"dist/transport.h"}},
     {"dist/",
      {"autograd/", "core/", "data/", "nn/", "optim/"},
-     {"autograd/tape/operands.h", "autograd/tape/row_gradient.h", "autograd/tape/update.h", "core/backend/kernels.h",
-      "core/checks.h", "core/engine/submit.h", "core/origin/", "core/sync/", "core/tensor_impl.h", "core/wording.h"}},
+     {"autograd/tape/leaf.h", "autograd/tape/operands.h", "autograd/tape/row_gradient.h", "autograd/tape/update.h",
+      "core/backend/kernels.h", "core/checks.h", "core/engine/submit.h", "core/origin/", "core/sync/",
+      "core/tensor_impl.h", "core/wording.h"}},
     // Rooms of kernels do not see each other, except for vectors and products.
     {"backends/cpu/vectors/", {"core/"}, {ground_of_kernels}},
     {"backends/cpu/products/", {"core/"}, {ground_of_kernels, "backends/cpu/vectors/"}},

@@ -1,0 +1,24 @@
+// What average_gradients() and Parts have in common. Internal; in collectives.cpp.
+#pragma once
+
+#include <vector>
+
+#include "asyncgrad/core/location.h"
+#include "asyncgrad/core/tensor.h"
+#include "asyncgrad/dist/world.h"
+#include "asyncgrad/optim/optimizer.h"
+
+namespace asyncgrad::dist {
+
+// Throws Error in the name of `name`, a call, for a tensor that is not where the world's collectives are.
+void check_device(const char* name, const detail::TensorImpl& impl, const World& world);
+
+// The parameters of all groups.
+std::vector<Tensor> parameters_of(const optim::Optimizer& optimizer);
+
+// In a world of several ranks, replaces the gradients of the parameters by their sums over all ranks, divided by
+// `divisor`, as average_gradients() says. `name`, a literal, is that of the call.
+void queue_average(const char* name, std::vector<Tensor> parameters, int divisor, const World& world,
+                   const Location& where);
+
+}  // namespace asyncgrad::dist

@@ -1,0 +1,298 @@
+#include "asyncgrad/dist/parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <set>
+#include <utility>
+
+#include "asyncgrad/autograd/copy.h"
+#include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/autograd/grad_mode.h"
+#include "asyncgrad/autograd/shape.h"
+#include "asyncgrad/autograd/tape/leaf.h"
+#include "asyncgrad/autograd/tape/row_gradient.h"
+#include "asyncgrad/autograd/tape/update.h"
+#include "asyncgrad/core/call_site.h"
+#include "asyncgrad/core/checks.h"
+#include "asyncgrad/core/engine.h"
+#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/tensor_impl.h"
+#include "asyncgrad/data/random.h"
+#include "asyncgrad/dist/average.h"
+#include "asyncgrad/dist/piece.h"
+
+namespace asyncgrad::dist {
+
+namespace {
+
+using detail::Leaf;
+
+constexpr int place_bits = 32;  // a step owns 2^32 blocks of random numbers
+
+int checked_count(const World& world, int count, const Location& where) {
+  const CallSite site(where);
+  if (count < 1 || !std::has_single_bit(static_cast<unsigned>(count))) {
+    throw_error("Parts", fmt::format("count must be a power of two, because sums form one binary tree, got {}", count));
+  }
+  if (count % world.size() != 0) {
+    throw_error("Parts", fmt::format("{} ranks cannot share {} parts evenly; start a power of two of ranks, at most {}",
+                                     world.size(), count, count));
+  }
+  return count;
+}
+
+// The program's seed, which is that of rank 0: a number for each part, so that ranks with other counts are told.
+std::int64_t agreed_seed(const World& world, int count, const Location& where) {
+  const CallSite site(where);
+  const auto seed = static_cast<std::int64_t>(default_generator().seed());
+  if (world.size() == 1) return seed;
+  world.communicator()->check("Parts");
+  const Tensor seeds = Tensor::from(std::vector(static_cast<std::size_t>(count), seed), {count});
+  queue_move({.kind = Move::broadcast}, "Parts", {seeds}, world.communicator(), where);
+  // In a dry run there are no values.
+  return engine_options().schedule == Schedule::dry_run ? seed : seeds.to_vector<std::int64_t>()[0];
+}
+
+// The parameter's gradient, which it then no longer has; Tensor{} if there is none.
+Tensor taken_gradient(Tensor& parameter, const Location& where) {
+  if (!detail::has_gradient(parameter)) return {};
+  Tensor gradient;
+  if (detail::RowGradient* const rows = detail::row_gradient_of(parameter)) {
+    gradient = zeros(parameter.shape(), {.dtype = parameter.dtype(), .device = parameter.device()}, where);
+    rows->move_to(gradient);
+  } else {
+    gradient = parameter.grad();
+  }
+  parameter.zero_grad();
+  return gradient;
+}
+
+// An absent gradient counts as zeros, unless both are absent. Zeros are really added, because -0 + 0 is 0.
+Tensor sum_of(Tensor x, Tensor y, const Location& where) {
+  if (!x.defined() && !y.defined()) return {};
+  for (const auto& [absent, other] : {std::pair(&x, &y), std::pair(&y, &x)}) {
+    if (absent->defined()) continue;
+    *absent = zeros(other->shape(), {.dtype = other->dtype(), .device = other->device()}, where);
+  }
+  return detail::sum_of_gradients(std::move(x), std::move(y));
+}
+
+// Whether two parts update the same statistics in the same order.
+bool are_alike(const std::vector<nn::RunningUpdate>& a, const std::vector<nn::RunningUpdate>& b) {
+  return std::ranges::equal(a, b, [](const nn::RunningUpdate& x, const nn::RunningUpdate& y) {
+    return x.running.impl()->storage == y.running.impl()->storage && x.running.shape() == y.running.shape() &&
+           x.keep == y.keep;
+  });
+}
+
+}  // namespace
+
+Parts::Parts(const World& world, int count, Location where)
+    : world_(world),
+      count_(checked_count(world, count, where)),
+      length_(count / world.size()),
+      first_(world.rank() * length_),
+      seed_(agreed_seed(world, count, where)) {}
+
+void Parts::check(const char* call) const {
+  if (world_.size() > 1) world_.communicator()->check(call);
+}
+
+Parts& Parts::begin(const Location& where) {
+  const CallSite site(where);
+  check("Parts.mine");
+  if (is_in_loop_) {
+    throw_error("Parts.mine",
+                fmt::format("a loop over mine() has come to part {}; it ends before the next one", part_));
+  }
+  for (const Sums& sums : sums_) {
+    const auto left = std::ranges::find_if(sums.parameters, detail::has_gradient);
+    if (left == sums.parameters.end()) continue;
+    throw_error("Parts.mine", fmt::format("a parameter {} has a gradient before the first part, which would be counted "
+                                          "again; the optimiser's zero_grad() drops it",
+                                          left->shape().str()));
+  }
+  sums_.clear();
+  noted_.clear();
+  updates_.clear();
+  is_in_loop_ = true;
+  where_ = where;
+  return *this;
+}
+
+void Parts::end() {
+  is_in_loop_ = false;
+  part_ = -1;
+}
+
+bool Parts::next() {
+  const CallSite site(where_);
+  if (part_ >= 0) end_part();
+  const int following = part_ < 0 ? first_ : part_ + 1;
+  if (following == first_ + length_) {
+    part_ = -1;
+    return false;
+  }
+  part_ = following;
+  generator_ = Generator(seed_of(part_), place_of_step());
+  return true;
+}
+
+std::uint64_t Parts::seed_of(int part) const {
+  return data::split_mix(data::split_mix(static_cast<std::uint64_t>(seed_)) ^ static_cast<std::uint64_t>(part));
+}
+std::uint64_t Parts::place_of_step() const { return static_cast<std::uint64_t>(step_) << place_bits; }
+
+// A program that has seeded the generator itself knows what it does.
+void Parts::end_part() {
+  const std::uint64_t taken = generator_.seed() == seed_of(part_) ? generator_.place() - place_of_step() : 0;
+  if (taken > std::uint64_t{1} << place_bits) {
+    throw_error("Parts.mine",
+                fmt::format("part {} has taken {} blocks of random numbers, and a step has 2^{}; draw from "
+                            "a Generator of the program's own",
+                            part_, taken, place_bits));
+  }
+  updates_.push_back(std::exchange(noted_, {}));
+  if (are_alike(updates_.front(), updates_.back())) return;
+  throw_error("Parts.mine",
+              fmt::format("part {} makes {} updates of running statistics, and part {} other ones, {}; each "
+                          "part makes the same, in the same order",
+                          first_, updates_.front().size(), part_, updates_.back().size()));
+}
+
+Tensor Parts::rows(const Arg& x, int part) const {
+  if (part < first_ || part >= first_ + length_) {
+    throw_error("Parts.rows", fmt::format("part {} is not one of this rank's, which are {} to {}", part, first_,
+                                          first_ + length_ - 1));
+  }
+  const Shape& shape = detail::checked_impl(x, "Parts.rows").shape;
+  if (shape.rank() < 1 || shape[0] % length_ != 0) {
+    throw_error("Parts.rows",
+                fmt::format("{} parts cannot share the rows of x {} evenly; Batches with the share of the "
+                            "Parts leaves such a batch out",
+                            length_, shape.str()));
+  }
+  const std::int64_t rows = shape[0] / length_, begin = (part - first_) * rows;
+  return slice(x, begin, begin + rows);
+}
+
+std::vector<Tensor> Parts::rows(const std::vector<Tensor>& batch, int part, Location where) const {
+  std::vector<Tensor> all;
+  for (const Tensor& tensor : batch) all.push_back(rows(Arg(tensor, where), part));
+  return all;
+}
+
+void Parts::add(optim::Optimizer& optimizer, Location where) {
+  const CallSite site(where);
+  check("Parts.add");
+  if (!is_in_loop_ || part_ < 0) {
+    throw_error("Parts.add", "it is called in the loop over mine(), after the backward() of the part");
+  }
+  auto sums = std::ranges::find(sums_, &optimizer, &Sums::optimizer);
+  if (sums == sums_.end()) {
+    sums_.push_back({.optimizer = &optimizer, .parameters = parameters_of(optimizer)});
+    sums = sums_.end() - 1;
+  }
+  if (sums->added != part_ - first_) {
+    throw_error("Parts.add",
+                fmt::format("it is called once for each part, and part {} comes after {} others of this rank, "
+                            "but {} parts were added; after an error begin the loop over mine() again",
+                            part_, part_ - first_, sums->added));
+  }
+  const NoGrad no_grad;
+  // What throws in between leaves too few added.
+  std::vector<Tensor> gradients;
+  for (Tensor& parameter : sums->parameters) gradients.push_back(taken_gradient(parameter, where));
+  int parts = 1;
+  std::vector<Partial>& partial = sums->partial;
+  while (!partial.empty() && partial.back().parts == parts) {
+    for (std::size_t i = gradients.size(); i-- > 0;) {  // the order of backward()
+      gradients[i] = sum_of(std::move(partial.back().gradients[i]), std::move(gradients[i]), where);
+    }
+    partial.pop_back();
+    parts *= 2;
+  }
+  partial.push_back({.parts = parts, .gradients = std::move(gradients)});
+  ++sums->added;
+}
+
+void Parts::average(optim::Optimizer& optimizer, Location where) {
+  const CallSite site(where);
+  check("Parts.average");
+  if (is_in_loop_) throw_error("Parts.average", "it is called after the loop over mine(), for all parts together");
+  const auto sums = std::ranges::find(sums_, &optimizer, &Sums::optimizer);
+  const int added = sums == sums_.end() ? 0 : sums->added;
+  if (added != length_) {
+    throw_error("Parts.average",
+                fmt::format("{} of this rank's {} parts were added; add() is called for each in the loop "
+                            "over mine(), which begins again after an error",
+                            added, length_));
+  }
+  if (sums->partial.empty())
+    throw_error("Parts.average", "the optimiser's gradients of this step were averaged before");
+  try {
+    const NoGrad no_grad;
+    update_running(where);
+    std::vector<Tensor> totals = std::move(sums->partial[0].gradients);
+    sums->partial.clear();
+    for (std::size_t i = totals.size(); i-- > 0;) {
+      Tensor& parameter = sums->parameters[i];
+      parameter.zero_grad();
+      if (!totals[i].defined()) continue;
+      static_cast<Leaf*>(parameter.impl()->node)->accumulate(std::move(totals[i]));
+      if (world_.size() == 1 && count_ > 1) parameter.grad() /= Scalar(count_, where.file, where.line);
+    }
+    if (world_.size() > 1) queue_average("Parts.average", sums->parameters, count_, world_, where);
+  } catch (const std::exception& error) {
+    if (world_.size() > 1) world_.communicator()->leave(error.what());
+    throw;
+  }
+  ++step_;
+}
+
+// Once in a step. All ranks have the terms of all parts then, and make all updates.
+void Parts::update_running(const Location& where) {
+  if (updates_.empty()) return;
+  const std::vector<std::vector<nn::RunningUpdate>> updates = std::exchange(updates_, {});
+  std::set<DType> dtypes;
+  for (const nn::RunningUpdate& update : updates.front()) dtypes.insert(update.term.dtype());
+  for (const DType dtype : dtypes) {
+    std::vector<Tensor> terms;
+    for (const std::vector<nn::RunningUpdate>& of_part : updates) {
+      for (const nn::RunningUpdate& update : of_part) {
+        if (update.term.dtype() == dtype) terms.push_back(reshape(Arg(update.term, where), {-1}));
+      }
+    }
+    const Tensor all = terms_of_all(terms, where);
+    for (int part = 0; part < count_; ++part) {
+      std::int64_t begin = 0;
+      for (const nn::RunningUpdate& update : updates.front()) {
+        if (update.term.dtype() != dtype) continue;
+        const std::int64_t end = begin + update.term.numel();
+        const Tensor term = slice(Arg(all[part], where), begin, end);
+        nn::update_running({update.running, update.keep, term.reshape(update.term.shape())}, where);
+        begin = end;
+      }
+    }
+  }
+}
+
+// A row for each part of all ranks.
+Tensor Parts::terms_of_all(const std::vector<Tensor>& terms, const Location& where) const {
+  const Tensor own = concat(terms, 0, where).reshape({length_, -1});
+  if (world_.size() == 1) return own;
+  check_device("Parts.average", *own.impl(), world_);
+  const Tensor all = zeros({count_, own.shape()[1]}, {.dtype = own.dtype(), .device = own.device()}, where);
+  slice(Arg(all, where), first_, first_ + length_).copy_(Arg(own, where));
+  queue_move({.kind = Move::gather}, "Parts.average", {all}, world_.communicator(), where);
+  return all;
+}
+
+void Parts::members(nn::Members& m) {
+  m("seed", seed_);
+  m("step", step_);
+}
+
+}  // namespace asyncgrad::dist
