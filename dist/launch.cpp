@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "asyncgrad/core/error.h"
@@ -55,9 +56,11 @@ std::string file_name(const std::string& library) { return "libasyncgrad_" + lib
       fmt::format("this process was started by {} (the environment has {}), and {}; {}", launch.family, launch.evidence,
                   others.empty() ? "asyncgrad was built without MPI"
                                  : fmt::format("asyncgrad was built for {} alone", others.front()),
-                  others.empty() ? "-DASYNCGRAD_MPI=ON builds it for every MPI that is installed"
-                                 : "start the program by the mpiexec of that one, or build asyncgrad where both "
-                                   "are installed"));
+                  others.empty()
+                      ? "the CMake option ASYNCGRAD_MPI=ON builds it for every MPI that is installed (Python: pip "
+                        "install --config-settings=cmake.define.ASYNCGRAD_MPI=ON ./python), see docs/dist.md"
+                      : "start the program by the mpiexec of that one, or build asyncgrad where both "
+                        "are installed"));
 }
 
 }  // namespace
@@ -65,17 +68,25 @@ std::string file_name(const std::string& library) { return "libasyncgrad_" + lib
 Launch launch_of_process() {
   struct Row {
     const char* evidence;
-    const char* size;  // the variable that has the number of processes
+    const char* size;  // the variable that has the number of processes; null: none has
     const char* library;
     const char* family;
   };
-  // Open MPI's mpiexec sets PMIX_RANK, too, and so may Slurm. MPICH's and `srun --mpi=pmi2` set PMI_RANK.
-  constexpr std::array rows = {Row{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "openmpi", "Open MPI"},
-                               Row{"PMI_RANK", "PMI_SIZE", "mpich", "MPICH"},
-                               Row{"PMIX_RANK", "SLURM_NTASKS", "openmpi", "a launcher that speaks PMIx"}};
+  // Open MPI's mpiexec sets PMIX_RANK, too, and so does `srun --mpi=pmix`, whose number of processes is that of its step.
+  // Another launcher of PMIx may run inside of such a step, with another number. MPICH's and `srun --mpi=pmi2` set
+  // PMI_RANK.
+  const char* const space = variable("PMIX_NAMESPACE");
+  const bool is_step = space != nullptr && std::string_view(space).starts_with("slurm.");
+  const std::array rows = {
+      Row{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "openmpi", "Open MPI"},
+      Row{"PMI_RANK", "PMI_SIZE", "mpich", "MPICH"},
+      Row{"PMIX_RANK", is_step ? "SLURM_STEP_NUM_TASKS" : nullptr, "openmpi", "a launcher that speaks PMIx"}};
   for (const Row& row : rows) {
     if (variable(row.evidence) == nullptr) continue;
-    return {.library = row.library, .family = row.family, .evidence = row.evidence, .size = number_in(row.size)};
+    return {.library = row.library,
+            .family = row.family,
+            .evidence = row.evidence,
+            .size = row.size == nullptr ? 0 : number_in(row.size)};
   }
   return {};
 }
