@@ -1,5 +1,6 @@
 #include "asyncgrad/core/random.h"
 
+#include <atomic>
 #include <thread>
 #include <utility>
 
@@ -13,6 +14,12 @@ namespace {
 
 constinit thread_local Generator* generator_of_thread = nullptr;  // of the innermost scope
 constinit bool any_thread_may_draw = false;                       // is set before there are threads that read it
+constinit std::atomic<int> rank_of_process{0};                    // relaxed: a setting
+
+Generator& generator_of_process() {
+  static Generator generator;
+  return generator;
+}
 
 std::uint64_t advance(std::uint64_t& next_block, std::uint64_t words) {
   return std::exchange(next_block, next_block + (words + 3) / 4);
@@ -28,6 +35,20 @@ std::uint64_t Generator::take(std::uint64_t words) {
 namespace detail {
 
 void share_default_generator() { any_thread_may_draw = true; }
+
+void set_rank_of_default_generator(int rank) { rank_of_process.store(rank, std::memory_order_relaxed); }
+
+// Neighbouring seeds and ranks give unlike keys: the finaliser of SplitMix64, twice.
+std::uint64_t key_of(const Generator& generator) {
+  const int rank = rank_of_process.load(std::memory_order_relaxed);
+  if (rank == 0 || &generator != &generator_of_process()) return generator.seed();
+  const auto mixed = [](std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+  };
+  return mixed(mixed(generator.seed() + 0x9e3779b97f4a7c15) + static_cast<std::uint64_t>(rank));
+}
 
 RandomTape::Recording::Recording(RandomTape& tape) : tape_(tape), outer_(std::exchange(recording_, this)) {}
 RandomTape::Recording::~Recording() { recording_ = outer_; }
@@ -71,7 +92,6 @@ GeneratorScope::~GeneratorScope() { generator_of_thread = outer_; }
 
 Generator& default_generator() {
   if (generator_of_thread != nullptr) return *generator_of_thread;
-  static Generator generator;
   static const std::thread::id owner = std::this_thread::get_id();
   if (!any_thread_may_draw && std::this_thread::get_id() != owner) {
     throw_error(
@@ -79,7 +99,7 @@ Generator& default_generator() {
         "the default generator belongs to the first thread that used it; pass a Generator of this thread's own, "
         "or make a GeneratorScope with one");
   }
-  return generator;
+  return generator_of_process();
 }
 
 void manual_seed(std::uint64_t seed) { default_generator() = Generator(seed); }

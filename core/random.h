@@ -26,7 +26,8 @@ class Generator {
 
 // The generator that factories and initialisers use unless they are given another: that of the GeneratorScope around
 // the call, else the process's, whose first seed is 0. The latter belongs to the first thread that uses it: the call
-// throws Error on any other thread, because the order of threads would decide on the numbers.
+// throws Error on any other thread, because the order of threads would decide on the numbers. In a world of several
+// processes it gives other numbers on each rank, see dist/world.h.
 Generator& default_generator();
 // Restarts the default generator with this seed. Throws as default_generator() does.
 void manual_seed(std::uint64_t seed);

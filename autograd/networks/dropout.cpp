@@ -9,6 +9,7 @@
 #include "asyncgrad/autograd/tape/reuse.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/shared_generator.h"
 
 namespace asyncgrad {
 
@@ -19,7 +20,7 @@ namespace {
 DropoutAttributes attributes_of(double p, Generator& generator, std::int64_t elements) {
   const std::uint64_t first = generator.take(static_cast<std::uint64_t>(elements));
   const double last = std::clamp(p * 0x1p32 - 1, 0.0, 0x1p32 - 1);
-  return {.seed = generator.seed(),
+  return {.seed = key_of(generator),
           .first_block = first,
           .scale = p < 1 ? 1 / (1 - p) : 0,
           .last_dropped = static_cast<std::uint32_t>(last)};

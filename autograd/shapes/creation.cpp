@@ -9,6 +9,7 @@
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/shared_generator.h"
 
 namespace asyncgrad {
 
@@ -57,7 +58,7 @@ Tensor random(const char* operation, Op op, const Shape& shape, double low, doub
   Generator& generator = options.generator != nullptr ? *options.generator : default_generator();
   const std::uint64_t words_each = options.dtype == DType::float64 ? 2 : 1;
   const std::uint64_t first = generator.take(static_cast<std::uint64_t>(shape.numel()) * words_each);
-  submit(op, {writes(out)}, RandomAttributes{generator.seed(), first, low, high}, where);
+  submit(op, {writes(out)}, RandomAttributes{key_of(generator), first, low, high}, where);
   return out;
 }
 
@@ -67,7 +68,7 @@ Tensor integers(Op op, const Shape& shape, std::int64_t low, std::uint64_t span,
   Tensor out = make_tensor(shape, int64, options.device);
   Generator& generator = options.generator != nullptr ? *options.generator : default_generator();
   const std::uint64_t first = generator.take(2 * static_cast<std::uint64_t>(shape.numel()));
-  submit(op, {writes(out)}, RandintAttributes{generator.seed(), first, low, span}, where);
+  submit(op, {writes(out)}, RandintAttributes{key_of(generator), first, low, span}, where);
   return out.to(options.dtype, where);
 }
 

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <thread>
 
 #include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/core/shared_generator.h"
 #include "tests/support/message_of.h"
 
 namespace asyncgrad {
@@ -38,6 +40,33 @@ TEST(DefaultGenerator, StartsAnewWithASeed) {
   const auto first = randn({8}).to_vector<float>();
   manual_seed(11);
   EXPECT_EQ(randn({8}).to_vector<float>(), first);
+  manual_seed(0);
+}
+
+// In a world of several processes; the seed and the place, which a checkpoint keeps, are the same on all ranks.
+TEST(DefaultGenerator, GivesOtherNumbersOnEachRank) {
+  Generator other(11);
+  std::set<std::uint64_t> keys;
+  for (int rank = 0; rank < 100; ++rank) {
+    detail::set_rank_of_default_generator(rank);
+    manual_seed(11);
+    EXPECT_EQ(default_generator().seed(), 11U);
+    EXPECT_EQ(detail::key_of(other), 11U);
+    if (rank == 0) {
+      EXPECT_EQ(detail::key_of(default_generator()), 11U);
+    }
+    keys.insert(detail::key_of(default_generator()));
+    manual_seed(12);
+    keys.insert(detail::key_of(default_generator()));
+  }
+  EXPECT_EQ(keys.size(), 200U);
+  detail::set_rank_of_default_generator(1);
+  manual_seed(11);
+  const auto of_rank = randn({8}).to_vector<float>();
+  EXPECT_NE(of_rank, randn({8}, {.generator = &other}).to_vector<float>());
+  default_generator() = Generator(11);  // as a checkpoint does
+  EXPECT_EQ(randn({8}).to_vector<float>(), of_rank);
+  detail::set_rank_of_default_generator(0);
   manual_seed(0);
 }
 
