@@ -172,4 +172,15 @@ void onednn_product(std::int64_t m, std::int64_t n, std::int64_t k, const Matrix
   }
 }
 
+// Newer sets have more bits, for other types.
+OnednnSet onednn_set() {
+  const auto all = static_cast<std::uint32_t>(dnnl_get_effective_cpu_isa());
+  for (const OnednnSet set : {OnednnSet::avx512, OnednnSet::avx2, OnednnSet::avx}) {
+    const auto bits = static_cast<std::uint32_t>(set);
+    if ((all & bits) == bits) return set;
+  }
+  return OnednnSet::sse41;
+}
+bool limit_onednn(OnednnSet most) { return dnnl_set_max_cpu_isa(static_cast<dnnl_cpu_isa_t>(most)) == dnnl_success; }
+
 }  // namespace asyncgrad::detail

@@ -32,4 +32,11 @@ bool has_onednn_kernels(std::int64_t m, bool transposed_w);
 void onednn_product(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& x, const MatrixView& w,
                     const MatrixOut& out);
 
+// The instruction set of its kernels for float32, as oneDNN numbers them. The first question, or the first product, decides
+// for good.
+enum class OnednnSet : std::uint32_t { sse41 = 0x1, avx = 0x3, avx2 = 0x7, avx512 = 0x27 };
+OnednnSet onednn_set();
+// It uses this set at most. False if it is too late, or if this oneDNN cannot.
+bool limit_onednn(OnednnSet most);
+
 }  // namespace asyncgrad::detail
