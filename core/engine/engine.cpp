@@ -203,6 +203,11 @@ void prepare_for_collectives(Device device, int threads) {
 }
 
 std::byte* workspace(Device device, std::int64_t size_bytes) { return scratch(device_state(device), size_bytes); }
+void abandon_workspace() { abandon_scratch(); }
+bool is_computing(Device device) {
+  Executor* const executor = device_state(device).executor;
+  return executor != nullptr && !executor->workers().is_idle();
+}
 
 void compute_before_exit() { Engine::get().compute_before_exit(); }
 

@@ -75,6 +75,12 @@ void prepare_for_collectives(Device device, int threads);
 // Workspace of the calling thread, 64-byte aligned, for a Collective that runs on it: its last workspace is then gone.
 // Counted as that of kernels. Throws std::bad_alloc.
 std::byte* workspace(Device device, std::int64_t size_bytes);
+// The calling thread's workspace is never freed, nor given to it again, because something outside of the engine may still
+// write to it.
+void abandon_workspace();
+// Whether a thread computes an operation of the device at this moment; copies, sources and collectives do not count. Any
+// thread may ask while an operation is under way.
+bool is_computing(Device device);
 // Makes sure that everything queued so far is computed even if the process ends, by exit() or the return from main, see
 // life/process.h. Throws Error if the end has begun.
 void compute_before_exit();

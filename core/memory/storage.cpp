@@ -1,5 +1,6 @@
 #include "asyncgrad/core/memory/storage.h"
 
+#include "asyncgrad/core/memory/abandoned.h"
 #include "asyncgrad/core/memory/device_memory.h"
 #include "asyncgrad/core/memory/foreign.h"
 #include "asyncgrad/core/memory/planner.h"
@@ -51,6 +52,12 @@ bool expose(Storage& storage) {
   if (storage.is_exposed.exchange(true, std::memory_order_relaxed)) return false;
   Planner* const planner = Planner::get();
   return planner != nullptr && planner->expose(storage);
+}
+
+// As if it had one more use, which never ends.
+void keep_for_good(Storage& storage) {
+  storage.remaining.fetch_add(1, std::memory_order_relaxed);
+  note_abandoned(&storage);
 }
 
 void drop_use(Storage& storage) {

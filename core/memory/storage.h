@@ -99,6 +99,9 @@ inline void note_write(Storage& storage) {
 }
 inline void add_use(Storage& storage) { ++storage.uses; }
 void drop_use(Storage& storage);
+// The storage never ends, because something outside of the engine may still write to its memory. The caller has a use of
+// it.
+void keep_for_good(Storage& storage);
 // Whether a handle exists at this moment. The caller has a use of the storage.
 inline bool has_handle(const Storage& storage) {
   return storage.remaining.load(std::memory_order_acquire) > Storage::handle_share / 2;

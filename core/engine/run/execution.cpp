@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/memory/abandoned.h"
 #include "asyncgrad/core/sync/at_thread_end.h"
 #include "asyncgrad/core/wait_hooks.h"
 
@@ -92,6 +93,13 @@ class Arena {
     return block_;
   }
   static void end(void* arena) { static_cast<Arena*>(arena)->reset(nullptr, 0); }
+  // It stays in the device's figure.
+  void abandon() {
+    if (block_ != nullptr) note_abandoned(block_);
+    block_ = nullptr;
+    size_bytes_ = 0;
+    device_ = nullptr;
+  }
 
  private:
   void reset(DeviceState* device, std::int64_t size_bytes) {
@@ -113,6 +121,8 @@ class Arena {
   std::byte* block_ = nullptr;
   std::int64_t size_bytes_ = 0;
 };
+
+constinit thread_local Arena arena;
 
 }  // namespace
 
@@ -141,10 +151,8 @@ void take_memory(const Invocation& invocation, std::uint64_t number) {
   }
 }
 
-std::byte* scratch(DeviceState& device, std::int64_t size_bytes) {
-  constinit thread_local Arena arena;
-  return arena.at_least(device, size_bytes);
-}
+std::byte* scratch(DeviceState& device, std::int64_t size_bytes) { return arena.at_least(device, size_bytes); }
+void abandon_scratch() { arena.abandon(); }
 
 void InOperation::throw_forbidden(const char* what) {
   throw_error("engine", fmt::format("{} inside an operation might wait for that operation", what));

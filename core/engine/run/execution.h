@@ -81,6 +81,8 @@ void take_memory(const Invocation& invocation, std::uint64_t number);
 
 // The calling thread's scratch memory of at least `size_bytes`, which is kept for the next call. Throws std::bad_alloc.
 std::byte* scratch(DeviceState& device, std::int64_t size_bytes);
+// The calling thread's scratch memory is never freed, nor given out again.
+void abandon_scratch();
 
 // While it lives, the calling thread is inside an operation: in its kernel, or right before it. There the thread may
 // not wait, queue or read the engine's figures: a wait could be for this very operation, and an operation that is
