@@ -2,7 +2,9 @@
 // is a NaN, the sum is NaN, and so are all results.
 #include "asyncgrad/backends/cpu/rows/softmax_rows.h"
 
-#include <cmath>
+#include <algorithm>
+#include <cstddef>
+#include <limits>
 
 #include "asyncgrad/backends/cpu/highway_targets.h"
 
@@ -84,7 +86,50 @@ class Columns {
   std::int64_t n_, step_, count_;
 };
 
-// Each function has a form for a row and one for columns.
+// The most vectors of a row that is kept in registers.
+inline constexpr std::size_t most_row_vectors = 16;
+
+// A row of `vectors` vectors, which stays in registers; its last vector may have fewer elements than lanes. What it folds
+// has the bits that rows-inl.h says.
+template <class T, std::size_t vectors>
+class ShortRow {
+ public:
+  using V = Lanes<T>;
+
+  explicit ShortRow(std::int64_t n) : last_(n - static_cast<std::int64_t>(vectors - 1) * row_lanes<T>) {}
+
+  // `others` stands for the elements after the row's end.
+  HWY_INLINE void load(const T* x, V others, V (&row)[vectors]) const {
+    for (std::size_t v = 0; v + 1 < vectors; ++v) row[v] = hn::LoadU(d_, x + v * VectorMath<T>::lanes);
+    row[vectors - 1] = detail::HWY_NAMESPACE::load(others, x + (vectors - 1) * VectorMath<T>::lanes, last_);
+  }
+  HWY_INLINE void store(const V (&row)[vectors], T* out) const {
+    for (std::size_t v = 0; v + 1 < vectors; ++v) hn::StoreU(row[v], d_, out + v * VectorMath<T>::lanes);
+    T* const to = out + (vectors - 1) * VectorMath<T>::lanes;
+    if (last_ == row_lanes<T>) return hn::StoreU(row[vectors - 1], d_, to);
+    HWY_ALIGN T beside[VectorMath<T>::lanes];
+    store_part(row[vectors - 1], to, last_, beside);
+  }
+  template <class Combine>
+  static HWY_INLINE T fold(const V (&row)[vectors], Combine combine) {
+    constexpr std::size_t running = std::min(vectors, running_vectors<T>);
+    V folded[running];
+    for (std::size_t v = 0; v < running; ++v) folded[v] = row[v];
+    for (std::size_t v = running; v < vectors; ++v) folded[v % running] = combine(folded[v % running], row[v]);
+    std::size_t count = running;
+    for (std::size_t width = running_vectors<T> / 2; width > 0; width /= 2) {
+      for (std::size_t v = 0; v + width < count; ++v) folded[v] = combine(folded[v], folded[v + width]);
+      count = std::min(count, width);
+    }
+    return fold_lanes(d_, folded[0], combine);
+  }
+
+ private:
+  static constexpr hn::ScalableTag<T> d_{};
+  std::int64_t last_;
+};
+
+// Each function has a form for a row, one for at most row_lanes short rows, and one for columns.
 template <class T>
 struct Softmax {
   static void of_row(const T* x, const T*, T* out, std::int64_t n) {
@@ -92,6 +137,20 @@ struct Softmax {
     const auto scale = hn::Set(hn::ScalableTag<T>(), static_cast<T>(1 / sum));
     map_row(
         out, n, [&](auto part) HWY_ATTR { return hn::Mul(part, scale); }, out);
+  }
+  template <std::size_t vectors>
+  static void of_short_rows(const ShortRow<T, vectors>& shape, const T* x, const T*, T* out, std::int64_t n,
+                            std::int64_t count) {
+    const hn::ScalableTag<T> d;
+    Lanes<T> row[vectors];
+    for (std::int64_t at = 0; at < count * n; at += n) {
+      shape.load(x + at, hn::Set(d, -std::numeric_limits<T>::infinity()), row);
+      const auto largest = hn::Set(d, shape.fold(row, LargerLanes()));
+      for (auto& part : row) part = power_of_negative(hn::Sub(part, largest));
+      const auto scale = hn::Set(d, T{1} / shape.fold(row, AddLanes()));
+      for (auto& part : row) part = hn::Mul(part, scale);
+      shape.store(row, out + at);
+    }
   }
   template <std::size_t vectors>
   static void of_columns(const Columns<T, vectors>& columns, const T* x, const T*, T* out) {
@@ -116,6 +175,20 @@ struct SoftmaxGrad {
     map_row(dx, n, gradient, y, dy);
   }
   template <std::size_t vectors>
+  static void of_short_rows(const ShortRow<T, vectors>& shape, const T* y, const T* dy, T* dx, std::int64_t n,
+                            std::int64_t count) {
+    const hn::ScalableTag<T> d;
+    Lanes<T> ys[vectors], dys[vectors], products[vectors];
+    for (std::int64_t at = 0; at < count * n; at += n) {
+      shape.load(y + at, hn::Zero(d), ys);
+      shape.load(dy + at, hn::Zero(d), dys);
+      for (std::size_t v = 0; v < vectors; ++v) products[v] = hn::Mul(ys[v], dys[v]);
+      const auto mean = hn::Set(d, shape.fold(products, AddLanes()));
+      for (std::size_t v = 0; v < vectors; ++v) ys[v] = hn::Mul(ys[v], hn::Sub(dys[v], mean));
+      shape.store(ys, dx + at);
+    }
+  }
+  template <std::size_t vectors>
   static void of_columns(const Columns<T, vectors>& columns, const T* y, const T* dy, T* dx) {
     typename Columns<T, vectors>::Row means;
     const auto term = [&](std::size_t v, std::int64_t i)
@@ -126,15 +199,56 @@ struct SoftmaxGrad {
   }
 };
 
+// The largest element of each row, and the logarithm of its sum of e^(x - largest): of as many rows at most as a vector
+// has lanes. Rows of at most `vectors` vectors, or the first larger number that suffices, are kept in registers.
+template <std::size_t vectors = 1, class T>
+void row_log_sums(const T* x, std::int64_t n, std::int64_t count, T* largest, T* log_sums) {
+  const hn::ScalableTag<T> d;
+  HWY_ALIGN T sums[VectorMath<T>::lanes] = {};
+  if constexpr (vectors <= most_row_vectors) {
+    if (n > static_cast<std::int64_t>(vectors) * row_lanes<T>) {
+      return row_log_sums<vectors + 1>(x, n, count, largest, log_sums);
+    }
+    const ShortRow<T, vectors> shape(n);
+    Lanes<T> row[vectors];
+    for (std::int64_t j = 0; j < count; ++j) {
+      shape.load(x + j * n, hn::Set(d, -std::numeric_limits<T>::infinity()), row);
+      largest[j] = shape.fold(row, LargerLanes());
+      for (auto& part : row) part = power_of_negative(hn::Sub(part, hn::Set(d, largest[j])));
+      sums[j] = shape.fold(row, AddLanes());
+    }
+  } else {
+    for (std::int64_t j = 0; j < count; ++j) {
+      largest[j] = row_max(x + j * n, n);
+      sums[j] = static_cast<T>(row_exp_sum<T>(x + j * n, largest[j], nullptr, n));
+    }
+  }
+  hn::Store(VectorMath<T>::call(Is<Primitive::log>(), hn::Load(d, sums)), d, sums);
+  for (std::int64_t j = 0; j < count; ++j) log_sums[j] = sums[j];
+}
+
 template <class T>
 struct LogSoftmax {
   static void of_row(const T* x, const T*, T* out, std::int64_t n) {
-    const T largest = row_max(x, n);
     const hn::ScalableTag<T> d;
-    const auto shift = hn::Set(d, largest);
-    const auto log_sum = hn::Set(d, static_cast<T>(std::log(row_exp_sum<T>(x, largest, nullptr, n))));
+    T largest, log_sum;
+    row_log_sums<most_row_vectors + 1>(x, n, 1, &largest, &log_sum);
     map_row(
-        out, n, [&](auto part) HWY_ATTR { return hn::Sub(hn::Sub(part, shift), log_sum); }, x);
+        out, n, [&](auto part) HWY_ATTR { return hn::Sub(hn::Sub(part, hn::Set(d, largest)), hn::Set(d, log_sum)); },
+        x);
+  }
+  template <std::size_t vectors>
+  static void of_short_rows(const ShortRow<T, vectors>& shape, const T* x, const T*, T* out, std::int64_t n,
+                            std::int64_t count) {
+    const hn::ScalableTag<T> d;
+    T largest[VectorMath<T>::lanes], log_sums[VectorMath<T>::lanes];
+    row_log_sums<vectors>(x, n, count, largest, log_sums);
+    Lanes<T> row[vectors];
+    for (std::int64_t j = 0; j < count; ++j) {
+      shape.load(x + j * n, hn::Zero(d), row);
+      for (auto& part : row) part = hn::Sub(hn::Sub(part, hn::Set(d, largest[j])), hn::Set(d, log_sums[j]));
+      shape.store(row, out + j * n);
+    }
   }
   template <std::size_t vectors>
   static void of_columns(const Columns<T, vectors>& columns, const T* x, const T*, T* out) {
@@ -156,6 +270,21 @@ struct LogSoftmaxGrad {
       return hn::Sub(dy_part, hn::Mul(VectorMath<T>::call(Is<Primitive::exp>(), y_part), sum));
     };
     map_row(dx, n, gradient, y, dy);
+  }
+  template <std::size_t vectors>
+  static void of_short_rows(const ShortRow<T, vectors>& shape, const T* y, const T* dy, T* dx, std::int64_t n,
+                            std::int64_t count) {
+    const hn::ScalableTag<T> d;
+    Lanes<T> ys[vectors], dys[vectors];
+    for (std::int64_t at = 0; at < count * n; at += n) {
+      shape.load(y + at, hn::Zero(d), ys);
+      shape.load(dy + at, hn::Zero(d), dys);
+      const auto sum = hn::Set(d, shape.fold(dys, AddLanes()));
+      for (std::size_t v = 0; v < vectors; ++v) {
+        ys[v] = hn::Sub(dys[v], hn::Mul(VectorMath<T>::call(Is<Primitive::exp>(), ys[v]), sum));
+      }
+      shape.store(ys, dx + at);
+    }
   }
   template <std::size_t vectors>
   static void of_columns(const Columns<T, vectors>& columns, const T* y, const T* dy, T* dx) {
@@ -197,15 +326,36 @@ void each_turned_row(const SoftmaxLines<T>& lines) {
 }
 
 template <class Function, class T>
-void each_line(const SoftmaxLines<T>& lines) {
+void each_row(const SoftmaxLines<T>& lines) {
   const std::int64_t n = lines.n;
-  if (lines.step != 1) return each_column<Function>(n, lines.step, lines.count, lines.x, lines.dy, lines.out);
-  if (n <= longest_turned_row) return each_turned_row<Function>(lines);
   for (std::int64_t at = 0; at < lines.count * n; at += n) {
     Function::of_row(lines.x + at, lines.dy == nullptr ? nullptr : lines.dy + at, lines.out + at, n);
   }
 }
 
+// The same bits as each_row().
+template <class Function, std::size_t vectors = 1, class T>
+void each_short_row(const SoftmaxLines<T>& lines) {
+  const std::int64_t n = lines.n;
+  if constexpr (vectors <= most_row_vectors) {
+    if (n > static_cast<std::int64_t>(vectors) * row_lanes<T>) return each_short_row<Function, vectors + 1>(lines);
+    const ShortRow<T, vectors> shape(n);
+    for (std::int64_t row = 0; row < lines.count; row += row_lanes<T>) {
+      const std::int64_t at = row * n, count = std::min(row_lanes<T>, lines.count - row);
+      const T* const dy = lines.dy == nullptr ? nullptr : lines.dy + at;
+      Function::of_short_rows(shape, lines.x + at, dy, lines.out + at, n, count);
+    }
+  } else {
+    each_row<Function>(lines);
+  }
+}
+
+template <class Function, class T>
+void each_line(const SoftmaxLines<T>& lines) {
+  const std::int64_t n = lines.n;
+  if (lines.step != 1) return each_column<Function>(n, lines.step, lines.count, lines.x, lines.dy, lines.out);
+  n <= longest_turned_row ? each_turned_row<Function>(lines) : each_short_row<Function>(lines);
+}
 // Writes the largest element of each column, and behind these the logarithm of the sum of e^(x - largest).
 template <class T>
 struct LogSums {
@@ -243,10 +393,14 @@ template <class T>
 void cross_entropy(const SoftmaxLines<T>& rows, const std::int64_t* labels) {
   const std::int64_t n = rows.n;
   if (n <= longest_turned_row) return cross_entropy_of_turned_rows(rows, labels);
-  for (std::int64_t i = 0; i < rows.count; ++i) {
-    const T *const x = rows.x + i * n, largest = row_max(x, n);
-    rows.out[i] =
-        static_cast<T>(std::log(row_exp_sum<T>(x, largest, nullptr, n)) - static_cast<double>(x[labels[i]] - largest));
+  T largest[VectorMath<T>::lanes], log_sums[VectorMath<T>::lanes];
+  for (std::int64_t first = 0; first < rows.count; first += row_lanes<T>) {
+    const std::int64_t count = std::min(row_lanes<T>, rows.count - first);
+    const T* const x = rows.x + first * n;
+    row_log_sums(x, n, count, largest, log_sums);
+    for (std::int64_t j = 0; j < count; ++j) {
+      rows.out[first + j] = log_sums[j] - (x[j * n + labels[first + j]] - largest[j]);
+    }
   }
 }
 

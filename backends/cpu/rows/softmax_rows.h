@@ -32,7 +32,7 @@ struct SoftmaxRows {
 };
 
 // The longest rows that are turned into columns: then a vector has elements of many of them.
-inline constexpr std::int64_t longest_turned_row = 64;
+inline constexpr std::int64_t longest_turned_row = 16;
 // The number of such rows at once.
 inline constexpr std::int64_t rows_turned_at_once = 64;
 // The elements of scratch for lines of n elements, for up to two inputs and the output.
