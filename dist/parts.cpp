@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "asyncgrad/autograd/copy.h"
@@ -28,6 +30,7 @@ namespace asyncgrad::dist {
 namespace {
 
 using detail::Leaf;
+using detail::TensorImpl;
 
 constexpr int place_bits = 32;  // a step owns 2^32 blocks of random numbers
 
@@ -79,12 +82,30 @@ Tensor sum_of(Tensor x, Tensor y, const Location& where) {
   return detail::sum_of_gradients(std::move(x), std::move(y));
 }
 
+// Throws Error if a parameter has a gradient, with the reason why it may not.
+void check_no_gradient(const char* call, const std::vector<Tensor>& parameters, std::string_view reason) {
+  const auto left = std::ranges::find_if(parameters, detail::has_gradient);
+  if (left != parameters.end()) {
+    throw_error(call, fmt::format("a parameter {} has a gradient {}", left->shape().str(), reason));
+  }
+}
+
 // Whether two parts update the same statistics in the same order.
 bool are_alike(const std::vector<nn::RunningUpdate>& a, const std::vector<nn::RunningUpdate>& b) {
   return std::ranges::equal(a, b, [](const nn::RunningUpdate& x, const nn::RunningUpdate& y) {
-    return x.running.impl()->storage == y.running.impl()->storage && x.running.shape() == y.running.shape() &&
+    const TensorImpl &from = *x.running.impl(), &to = *y.running.impl();
+    return from.storage == to.storage && from.offset_bytes == to.offset_bytes && from.shape == to.shape &&
            x.keep == y.keep;
   });
+}
+
+// "keep 0.9 of (3), keep 0.9 of (3)".
+std::string str_of(const std::vector<nn::RunningUpdate>& updates) {
+  std::string text;
+  for (const nn::RunningUpdate& update : updates) {
+    text += fmt::format("{}keep {} of {}", text.empty() ? "" : ", ", update.keep, update.running.shape().str());
+  }
+  return text.empty() ? "none" : text;
 }
 
 }  // namespace
@@ -105,37 +126,43 @@ Parts& Parts::begin(const Location& where) {
   check("Parts.mine");
   if (is_in_loop_) {
     throw_error("Parts.mine",
-                fmt::format("a loop over mine() has come to part {}; it ends before the next one", part_));
+                fmt::format("the loop over mine() at {} goes on; it ends before the next one", where_.str()));
   }
-  for (const Sums& sums : sums_) {
-    const auto left = std::ranges::find_if(sums.parameters, detail::has_gradient);
-    if (left == sums.parameters.end()) continue;
-    throw_error("Parts.mine", fmt::format("a parameter {} has a gradient before the first part, which would be counted "
-                                          "again; the optimiser's zero_grad() drops it",
-                                          left->shape().str()));
+  if (kept_count_ != count_) {
+    throw_error("Parts.mine",
+                fmt::format("what was loaded is of a training in {} parts, and this one has {}: it would go "
+                            "on with other bits; make Parts of {}",
+                            kept_count_, count_, kept_count_));
   }
-  sums_.clear();
+  for (Sums& sums : sums_) {
+    check_no_gradient("Parts.mine", sums.parameters,
+                      "before the first part, which would be counted again; the optimiser's zero_grad() drops it");
+  }
+  for (Sums& sums : sums_) {
+    sums.added = 0;
+    sums.partial.clear();
+  }
   noted_.clear();
   updates_.clear();
   is_in_loop_ = true;
+  is_averaged_ = false;
+  ended_ = 0;
+  part_ = -1;
   where_ = where;
   return *this;
 }
 
-void Parts::end() {
-  is_in_loop_ = false;
-  part_ = -1;
-}
+void Parts::end() { is_in_loop_ = false; }
 
 bool Parts::next() {
   const CallSite site(where_);
+  if (!is_in_loop_) throw_error("Parts.mine", "the loop over these parts has ended; mine() begins the next one");
   if (part_ >= 0) end_part();
-  const int following = part_ < 0 ? first_ : part_ + 1;
-  if (following == first_ + length_) {
-    part_ = -1;
+  if (ended_ == length_) {
+    end();
     return false;
   }
-  part_ = following;
+  part_ = first_ + ended_;
   generator_ = Generator(seed_of(part_), place_of_step());
   return true;
 }
@@ -154,12 +181,23 @@ void Parts::end_part() {
                             "a Generator of the program's own",
                             part_, taken, place_bits));
   }
+  for (const Sums& sums : sums_) {
+    if (sums.added == 0) continue;
+    check_no_gradient("Parts.mine", sums.parameters,
+                      fmt::format("that add() has not taken, at the end of part {}; add() comes after all calls of "
+                                  "backward() of the part",
+                                  part_));
+  }
   updates_.push_back(std::exchange(noted_, {}));
-  if (are_alike(updates_.front(), updates_.back())) return;
-  throw_error("Parts.mine",
-              fmt::format("part {} makes {} updates of running statistics, and part {} other ones, {}; each "
-                          "part makes the same, in the same order",
-                          first_, updates_.front().size(), part_, updates_.back().size()));
+  if (!are_alike(updates_.front(), updates_.back())) {
+    throw_error(
+        "Parts.mine",
+        fmt::format("parts {} and {} update running statistics in different ways, {} and {} of them: {}, and {}; "
+                    "each part makes the same updates, in the same order",
+                    first_, part_, updates_.front().size(), updates_.back().size(), str_of(updates_.front()),
+                    str_of(updates_.back())));
+  }
+  ++ended_;
 }
 
 Tensor Parts::rows(const Arg& x, int part) const {
@@ -188,13 +226,15 @@ void Parts::add(optim::Optimizer& optimizer, Location where) {
   const CallSite site(where);
   check("Parts.add");
   if (!is_in_loop_ || part_ < 0) {
-    throw_error("Parts.add", "it is called in the loop over mine(), after the backward() of the part");
+    throw_error("Parts.add", is_in_loop_ ? "no part has begun; it is called within the loop over mine()"
+                                         : "no loop over mine() goes on; it is called within one, for each part");
   }
   auto sums = std::ranges::find(sums_, &optimizer, &Sums::optimizer);
   if (sums == sums_.end()) {
-    sums_.push_back({.optimizer = &optimizer, .parameters = parameters_of(optimizer)});
+    sums_.push_back({.optimizer = &optimizer, .parameters = {}});
     sums = sums_.end() - 1;
   }
+  if (sums->added == 0) sums->parameters = parameters_of(optimizer);
   if (sums->added != part_ - first_) {
     throw_error("Parts.add",
                 fmt::format("it is called once for each part, and part {} comes after {} others of this rank, "
@@ -221,35 +261,48 @@ void Parts::add(optim::Optimizer& optimizer, Location where) {
 void Parts::average(optim::Optimizer& optimizer, Location where) {
   const CallSite site(where);
   check("Parts.average");
-  if (is_in_loop_) throw_error("Parts.average", "it is called after the loop over mine(), for all parts together");
+  if (is_in_loop_) {
+    throw_error("Parts.average", fmt::format("part {} has not ended; it is called after the loop over mine() at {}",
+                                             part_, where_.str()));
+  }
   const auto sums = std::ranges::find(sums_, &optimizer, &Sums::optimizer);
   const int added = sums == sums_.end() ? 0 : sums->added;
-  if (added != length_) {
+  if (ended_ != length_ || added != length_) {
     throw_error("Parts.average",
-                fmt::format("{} of this rank's {} parts were added; add() is called for each in the loop "
-                            "over mine(), which begins again after an error",
-                            added, length_));
+                fmt::format("{} of this rank's {} parts have ended, and {} were added; add() is called for each in the "
+                            "loop over mine(), which begins again after an error",
+                            ended_, length_, added));
   }
-  if (sums->partial.empty())
-    throw_error("Parts.average", "the optimiser's gradients of this step were averaged before");
+  if (sums->partial.empty()) {
+    throw_error(
+        "Parts.average",
+        fmt::format("step {} has averaged this optimiser's gradients before; a loop over mine() begins the next",
+                    step_));
+  }
+  check_no_gradient("Parts.average", sums->parameters, "that came after its add(), and would be lost");
+  if (world_.size() > 1) {
+    for (const Tensor& parameter : sums->parameters) check_device("Parts.average", *parameter.impl(), world_);
+    for (const std::vector<nn::RunningUpdate>& of_part : updates_) {
+      for (const nn::RunningUpdate& update : of_part) check_device("Parts.average", *update.term.impl(), world_);
+    }
+  }
+  if (!std::exchange(is_averaged_, true)) ++step_;
   try {
     const NoGrad no_grad;
-    update_running(where);
     std::vector<Tensor> totals = std::move(sums->partial[0].gradients);
     sums->partial.clear();
     for (std::size_t i = totals.size(); i-- > 0;) {
-      Tensor& parameter = sums->parameters[i];
-      parameter.zero_grad();
       if (!totals[i].defined()) continue;
+      Tensor& parameter = sums->parameters[i];
       static_cast<Leaf*>(parameter.impl()->node)->accumulate(std::move(totals[i]));
       if (world_.size() == 1 && count_ > 1) parameter.grad() /= Scalar(count_, where.file, where.line);
     }
     if (world_.size() > 1) queue_average("Parts.average", sums->parameters, count_, world_, where);
+    update_running(where);
   } catch (const std::exception& error) {
     if (world_.size() > 1) world_.communicator()->leave(error.what());
     throw;
   }
-  ++step_;
 }
 
 // Once in a step. All ranks have the terms of all parts then, and make all updates.
@@ -283,7 +336,6 @@ void Parts::update_running(const Location& where) {
 Tensor Parts::terms_of_all(const std::vector<Tensor>& terms, const Location& where) const {
   const Tensor own = concat(terms, 0, where).reshape({length_, -1});
   if (world_.size() == 1) return own;
-  check_device("Parts.average", *own.impl(), world_);
   const Tensor all = zeros({count_, own.shape()[1]}, {.dtype = own.dtype(), .device = own.device()}, where);
   slice(Arg(all, where), first_, first_ + length_).copy_(Arg(own, where));
   queue_move({.kind = Move::gather}, "Parts.average", {all}, world_.communicator(), where);
@@ -291,6 +343,7 @@ Tensor Parts::terms_of_all(const std::vector<Tensor>& terms, const Location& whe
 }
 
 void Parts::members(nn::Members& m) {
+  m("count", kept_count_);
   m("seed", seed_);
   m("step", step_);
 }

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -47,7 +48,8 @@ class Parts {
   class Mine;
 
   // Takes the seed of the default generator, of rank 0, for which it waits in a world of several. Throws Error unless
-  // `count` is a power of two and a multiple of the world's size, and in the child of a fork; so do the other functions.
+  // `count` is a power of two and a multiple of the world's size. In a world of several all functions throw Error in the
+  // child of a fork.
   Parts(const World& world, int count, Location where = Location::current());
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
@@ -58,10 +60,11 @@ class Parts {
   data::Share share() const { return {.index = first_, .count = count_, .length = length_}; }
 
   // Begins a step: the numbers of this rank's parts, for a `for` statement, and drops what is left of a step that was not
-  // averaged, because of an exception for example. Throws Error in another such loop, and if a parameter has a gradient
-  // from the step before: zero_grad() drops it. The end of a part throws Error if it has taken more than 2^32 blocks of
-  // random numbers, which are those of a step, or if its layers have not updated the same running statistics as those of
-  // the first one.
+  // averaged, because of an exception for example. No parameter may have a gradient by then, which the first part of each
+  // rank would take for its own. Throws Error in another such loop, if a parameter of an optimiser that was added before
+  // has a gradient, and if what was loaded is of another count. The end of a part throws Error if it has taken more than
+  // 2^32 blocks of random numbers, which are those of a step, if a gradient came after add(), or if its layers have not
+  // updated the same running statistics as those of the first one.
   [[nodiscard]] Mine mine(Location where = Location::current());
 
   // The rows of a part, of this rank's rows x (N, …) of a batch: (N / (count / size), …), which share storage with x.
@@ -75,18 +78,21 @@ class Parts {
   // seldom.
   void add(optim::Optimizer& optimizer, Location where = Location::current());
 
-  // Gives the parameters the average over all parts as their gradients: called after the loop, before step(). Queues and
-  // waits as average_gradients() does, and fails as it does. Throws Error in the loop, and unless all parts were added.
+  // Gives the parameters the average over all parts as their gradients: called after the loop, before step(). The first
+  // call of a step queues the updates of running statistics, too. Queues and waits as average_gradients() does, and fails
+  // as it does: an exception while it queues ends this rank's world. Throws Error in the loop, unless the loop has come
+  // to its end and all parts were added, and if a parameter has got a gradient since.
   void average(optim::Optimizer& optimizer, Location where = Location::current());
 
   void members(nn::Members& m);
 
   // --- Internal: the loop over mine().
   Parts& begin(const Location& where);
-  bool next();  // begins the next part; false: there is none
+  bool next();  // begins the next part; false: there is none, and the loop has ended
   int part() const { return part_; }
   void end();
-  // While it lives, the thread has the part's generator, and notes updates of running statistics.
+  // While it lives, the thread that made it has the part's generator, and notes updates of running statistics. It ends on
+  // that thread, before scopes that were there when it began.
   class Scope {
    public:
     explicit Scope(Parts& parts) : generator_(parts.generator_), noted_(parts.noted_) {}
@@ -102,13 +108,13 @@ class Parts {
     int parts;
     std::vector<Tensor> gradients;  // of each parameter; Tensor{}: no part has one
   };
-  // Of one optimiser, in a step.
+  // Of one optimiser. They stay when a step ends, so that the next one can tell which gradients are left.
   struct Sums {
     const optim::Optimizer* optimizer;
     std::vector<Tensor> parameters;
     int added = 0;  // parts
-    std::vector<Partial>
-        partial{};  // a binary counter: each of fewer parts than the one before it; empty once averaged
+    // A binary counter: each is of fewer parts than the one before it. Empty once averaged.
+    std::vector<Partial> partial{};
   };
 
   void check(const char* call) const;
@@ -121,14 +127,16 @@ class Parts {
   const World world_;
   const int count_, length_, first_;
   std::int64_t seed_, step_ = 0;
+  std::int64_t kept_count_ = count_;  // of a checkpoint that was loaded
 
-  bool is_in_loop_ = false;
+  bool is_in_loop_ = false, is_averaged_ = false;
   int part_ = -1;   // of the loop
+  int ended_ = 0;   // parts of the loop
   Location where_;  // of the loop
   Generator generator_;
   std::vector<nn::RunningUpdate> noted_;                 // in this part
   std::vector<std::vector<nn::RunningUpdate>> updates_;  // of each part before
-  std::vector<Sums> sums_;                               // of the latest step
+  std::vector<Sums> sums_;
 };
 
 // The parts of a step, for one `for` statement.
@@ -136,30 +144,36 @@ class Parts::Mine {
  public:
   class Iterator {
    public:
-    explicit Iterator(Parts& parts) : parts_(&parts), is_at_end_(!parts.next()) {}
-    int operator*() const { return parts_->part(); }
+    explicit Iterator(Mine& mine) : mine_(&mine), is_at_end_(!mine.next()) {}
+    int operator*() const { return mine_->parts_.part(); }
     Iterator& operator++() {
-      is_at_end_ = !parts_->next();
+      is_at_end_ = !mine_->next();
       return *this;
     }
     bool operator==(std::default_sentinel_t) const { return is_at_end_; }
 
    private:
-    Parts* parts_;
+    Mine* mine_;
     bool is_at_end_;
   };
 
-  Mine(Parts& parts, const Location& where) : parts_(parts.begin(where)), scope_(parts) {}
+  Mine(Parts& parts, const Location& where) : parts_(parts.begin(where)), scope_(std::in_place, parts) {}
   Mine(const Mine&) = delete;
   Mine& operator=(const Mine&) = delete;
   ~Mine() { parts_.end(); }
 
-  Iterator begin() { return Iterator(parts_); }
+  Iterator begin() { return Iterator(*this); }
   std::default_sentinel_t end() const { return {}; }
 
  private:
+  bool next() {
+    if (parts_.next()) return true;
+    scope_.reset();
+    return false;
+  }
+
   Parts& parts_;
-  Scope scope_;
+  std::optional<Scope> scope_;
 };
 
 inline Parts::Mine Parts::mine(Location where) { return {*this, where}; }

@@ -390,6 +390,10 @@ TEST(Parts, GoOnFromACheckpoint) {
   EXPECT_EQ(*from.places.at("step"), 3);
   for (const auto& [name, place] : to.places) *place = *from.places.at(name);
   EXPECT_EQ(drawn(other, sgd), drawn(parts, sgd));
+  *to.places.at("count") = 8;
+  sgd.zero_grad();
+  EXPECT_THAT(message_of([&] { static_cast<void>(other.mine()); }),
+              HasSubstr("[Parts.mine] what was loaded is of a training in 8 parts, and this one has 4"));
 }
 
 // --- Running statistics.
@@ -452,8 +456,9 @@ TEST(Parts, RefuseOtherUpdatesInAnotherPart) {
           if (part == 1) nn::update_running(mean, 0.9, value, 0.1);
         }
       }),
-      HasSubstr("[Parts.mine] part 0 makes 0 updates of running statistics, and part 1 other ones, 1; each part "
-                "makes the same, in the same order"));
+      HasSubstr(
+          "[Parts.mine] parts 0 and 1 update running statistics in different ways, 0 and 1 of them: none, and keep "
+          "0.9 of (2); each part makes the same updates, in the same order"));
   EXPECT_THAT(message_of([&] { nn::update_running(mean, 0.9, ones({3}), 0.1); }),
               HasSubstr("[update_running] running float32 (2) and value float32 (3) differ"));
 }
@@ -480,17 +485,19 @@ TEST(Parts, RefuseCallsInAnotherOrder) {
   optim::SGD sgd({w}, {.lr = 1});
   dist::Parts parts(dist::World(), 4);
   EXPECT_THAT(message_of([&] { parts.add(sgd); }),
-              HasSubstr("[Parts.add] it is called in the loop over mine(), after the backward() of the part"));
+              HasSubstr("[Parts.add] no loop over mine() goes on; it is called within one, for each part"));
   EXPECT_THAT(
       message_of([&] { parts.average(sgd); }),
-      HasSubstr("[Parts.average] 0 of this rank's 4 parts were added; add() is called for each in the loop over "
-                "mine(), which begins again after an error"));
-  EXPECT_THAT(message_of([&] {
-                for (int part : parts.mine()) {
-                  if (part == 1) parts.average(sgd);
-                }
-              }),
-              HasSubstr("[Parts.average] it is called after the loop over mine(), for all parts together"));
+      HasSubstr(
+          "[Parts.average] 0 of this rank's 4 parts have ended, and 0 were added; add() is called for each in the "
+          "loop over mine(), which begins again after an error"));
+  EXPECT_THAT(
+      message_of([&] {
+        for (int part : parts.mine()) {
+          if (part == 1) parts.average(sgd);
+        }
+      }),
+      HasSubstr("[Parts.average] part 1 has not ended; it is called after the loop over mine() at parts_test.cpp:"));
   EXPECT_THAT(
       message_of([&] {
         for (int part : parts.mine()) {
@@ -512,19 +519,98 @@ TEST(Parts, RefuseCallsInAnotherOrder) {
                   for (int other : parts.mine()) static_cast<void>(other);
                 }
               }),
-              HasSubstr("[Parts.mine] a loop over mine() has come to part 0; it ends before the next one"));
+              HasSubstr("goes on; it ends before the next one"));
   for (int part : parts.mine()) {
     sum(w * part).backward();
     parts.add(sgd);
   }
   parts.average(sgd);
   EXPECT_EQ(w.grad().to_vector<float>(), std::vector<float>(2, 1.5F)) << "after the errors";
-  EXPECT_THAT(message_of([&] { parts.average(sgd); }),
-              HasSubstr("[Parts.average] the optimiser's gradients of this step were averaged before"));
+  EXPECT_THAT(
+      message_of([&] { parts.average(sgd); }),
+      HasSubstr(
+          "[Parts.average] step 1 has averaged this optimiser's gradients before; a loop over mine() begins the next"));
   EXPECT_THAT(
       message_of([&] { static_cast<void>(parts.mine()); }),
       HasSubstr("[Parts.mine] a parameter (2) has a gradient before the first part, which would be counted again; "
                 "the optimiser's zero_grad() drops it"));
+}
+
+// On some numbers of ranks such a gradient would be lost, and on others be that of the next part.
+TEST(Parts, RefuseAGradientThatComesAfterItsAdd) {
+  const Tensor w = parameter(ones({2}));
+  optim::SGD sgd({w}, {.lr = 1});
+  dist::Parts parts(dist::World(), 2);
+  EXPECT_THAT(
+      message_of([&] {
+        for (int part : parts.mine()) {
+          sum(w * part).backward();
+          parts.add(sgd);
+          sum(w).backward();
+        }
+      }),
+      HasSubstr("[Parts.mine] a parameter (2) has a gradient that add() has not taken, at the end of part 0; add() "
+                "comes after all calls of backward() of the part"));
+  sgd.zero_grad();
+  for (int part : parts.mine()) {
+    sum(w * part).backward();
+    parts.add(sgd);
+  }
+  sum(w).backward();
+  EXPECT_THAT(message_of([&] { parts.average(sgd); }),
+              HasSubstr("[Parts.average] a parameter (2) has a gradient that came after its add(), and would be lost"));
+  sgd.zero_grad();
+  parts.average(sgd);
+  EXPECT_EQ(w.grad().to_vector<float>(), std::vector<float>(2, 0.5F));
+}
+
+// As that of a generator, to whose parameters the discriminator's loss has led.
+TEST(Parts, RefuseAGradientThatAnotherOptimisersLoopHasLeft) {
+  const Tensor v = parameter(ones({2})), w = parameter(ones({2}));
+  optim::SGD of_v({v}, {.lr = 1}), of_w({w}, {.lr = 1});
+  dist::Parts parts(dist::World(), 2);
+  const auto loop = [&](optim::SGD& sgd) {
+    for (int part : parts.mine()) {
+      (sum(v * part) + sum(w)).backward();
+      parts.add(sgd);
+    }
+    parts.average(sgd);
+    of_v.zero_grad();
+  };
+  loop(of_v);  // leaves w's, of which nobody knows
+  of_w.zero_grad();
+  loop(of_w);
+  of_w.zero_grad();
+  loop(of_v);
+  EXPECT_THAT(message_of([&] { loop(of_w); }), HasSubstr("has a gradient before the first part"));
+}
+
+TEST(Parts, RefuseALoopThatWasLeft) {
+  const Tensor w = parameter(ones({2}));
+  optim::SGD sgd({w}, {.lr = 1});
+  dist::Parts parts(dist::World(), 2);
+  for (int part : parts.mine()) {
+    parts.add(sgd);
+    if (part == 1) break;
+  }
+  EXPECT_THAT(message_of([&] { parts.average(sgd); }),
+              HasSubstr("[Parts.average] 1 of this rank's 2 parts have ended, and 2 were added"));
+}
+
+TEST(Parts, GiveTheGeneratorBackWhenTheLoopEnds) {
+  Generator generator(3);
+  const GeneratorScope scope(generator);
+  const Tensor w = parameter(ones({2}));
+  optim::SGD sgd({w}, {.lr = 1});
+  dist::Parts parts(dist::World(), 2);
+  dist::Parts::Mine mine = parts.mine();
+  for (int part : mine) {
+    sum(w * part).backward();
+    parts.add(sgd);
+  }
+  EXPECT_EQ(&default_generator(), &generator);
+  parts.average(sgd);
+  EXPECT_THAT(message_of([&] { mine.begin(); }), HasSubstr("[Parts.mine] the loop over these parts has ended"));
 }
 
 TEST(Parts, RefuseRowsThatAreNotTheirs) {
