@@ -1,6 +1,7 @@
 // What average_gradients() and Parts have in common. Internal; in collectives.cpp.
 #pragma once
 
+#include <exception>
 #include <vector>
 
 #include "asyncgrad/core/location.h"
@@ -17,8 +18,8 @@ void check_device(const char* name, const detail::TensorImpl& impl, const World&
 std::vector<Tensor> parameters_of(const optim::Optimizer& optimizer);
 
 // In a world of several ranks, replaces the gradients of the parameters by their sums over all ranks, divided by
-// `divisor`, as average_gradients() says. `name`, a literal, is that of the call.
-void queue_average(const char* name, std::vector<Tensor> parameters, int divisor, const World& world,
-                   const Location& where);
+// `divisor`, as average_gradients() says. `name`, a literal, is that of the call. Returns as queue_move() does.
+std::exception_ptr queue_average(const char* name, std::vector<Tensor> parameters, int divisor, const World& world,
+                                 const Location& where);
 
 }  // namespace asyncgrad::dist

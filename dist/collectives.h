@@ -61,5 +61,7 @@ void average_gradients(optim::Optimizer& optimizer, const World& world, Location
 // The sum over all ranks, element by element, of a tensor of float32, float64 or int64: a new tensor without history. In a
 // world of one it is the tensor itself, without its history. Throws Error for another type.
 Tensor sum(const Arg& tensor, const World& world);
+// The same of several tensors, of which small ones go together.
+std::vector<Tensor> sum(const std::vector<Tensor>& tensors, const World& world, Location where = Location::current());
 
 }  // namespace asyncgrad::dist

@@ -9,8 +9,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <system_error>
 #include <utility>
 
+#include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/sync/signals.h"
 #include "asyncgrad/core/tensor_impl.h"
@@ -71,11 +74,11 @@ void Rounds::exchange(std::span<const std::byte> mine, std::span<std::byte> all)
 }
 void Rounds::all_to_all(const std::byte* values, std::byte* received, const Slices& slices) {
   communicator_.transport_->all_to_all(values, received, slices);
-  communicator_.finish_call();
+  communicator_.finish_transfer((communicator_.size() - 1) * own_bytes(slices, communicator_.rank()));
 }
 void Rounds::all_gather(std::byte* values, const Slices& slices) {
   communicator_.transport_->all_gather(values, slices);
-  communicator_.finish_call();
+  communicator_.finish_transfer(slices.back() - own_bytes(slices, communicator_.rank()));
 }
 
 // The wait ends when the thread has connected or failed to: `connect` returns or throws.
@@ -104,6 +107,24 @@ void Communicator::check(std::string_view operation) const {
   if (is_ending_) throw_error(operation, "the world has ended");
 }
 
+Figures Communicator::figures() const {
+  const std::lock_guard lock(mutex_);
+  return figures_;
+}
+
+std::vector<std::uint64_t> Communicator::gather(std::string_view text, std::uint64_t number) {
+  std::vector<std::uint64_t> numbers;
+  numbers.reserve(static_cast<std::size_t>(size_));
+  run({.hash = std::hash<std::string_view>()(text),
+       .text = text,
+       .failure = {},
+       .value = number,
+       .move = [&](Rounds&, bool) {
+         for (const Head& head : heads_) numbers.push_back(head.value);
+       }});
+  return numbers;
+}
+
 void Communicator::leave(const char* why) {
   const std::lock_guard lock(mutex_);
   if (broken_.empty())
@@ -128,7 +149,9 @@ void Communicator::run(const Task& task) {
     const std::uint64_t now = polls_.load(std::memory_order_relaxed);
     stuck_s = now == polls ? stuck_s + 0.1 : 0;
     polls = now;
-    if (stuck_s > 2 * timeout_s_.load(std::memory_order_relaxed) + 10) abort("the transport does not return");
+    if (stuck_s <= 2 * timeout_s_.load(std::memory_order_relaxed) + 10) continue;
+    lock.unlock();
+    abort("the transport does not return");
   }
   if (error_ != nullptr) std::rethrow_exception(std::exchange(error_, nullptr));
 }
@@ -138,16 +161,19 @@ void Communicator::end() {
     if (thread_.joinable()) thread_.detach();  // it does not exist here
     return;
   }
+  std::string why;
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(is_ending_, true)) return;
     if (unfinished_.load(std::memory_order_relaxed) > 0) {
-      abort("it ends before all of its collectives have ended; wait_all() waits for them");
-    } else if (!broken_.empty() && !knows_end_) {
-      abort(broken_.c_str());
+      why = "it ends before all of its collectives have ended; wait_all() waits for them";
+    } else if (!knows_end_) {
+      why = broken_;
     }
+    is_aborting_ = !why.empty();
     changed_.notify_all();
   }
+  if (!why.empty()) abort(why);
   if (thread_.joinable()) thread_.join();
 }
 
@@ -174,7 +200,7 @@ void Communicator::serve(const Connect& connect) {
   changed_.notify_all();
   if (transport_ == nullptr) return;
   for (;;) {
-    changed_.wait(lock, [this] { return task_ != nullptr || is_ending_; });
+    changed_.wait(lock, [this] { return task_ != nullptr || (is_ending_ && !is_aborting_); });
     if (task_ == nullptr) break;
     const Task& task = *task_;
     lock.unlock();
@@ -203,7 +229,8 @@ void Communicator::perform(const Task& task) {
   const Head head{.number = number_++,
                   .hash = task.hash,
                   .status = task.failure.empty() ? Status::takes_part : Status::has_failed,
-                  .flag = task.flag ? 1U : 0U};
+                  .flag = task.flag ? 1U : 0U,
+                  .value = task.value};
   const std::vector<Head>& heads = heads_;
   rounds.exchange(bytes_of(head), std::as_writable_bytes(std::span(heads_)));
 
@@ -237,12 +264,19 @@ void Communicator::perform(const Task& task) {
 
 // A rank that leaves the others in the middle of a move cannot find its way back to them.
 void Communicator::move(const Task& task, Rounds& rounds) {
+  has_values_ = false;
+  overlap_.begin(Clock::now());
   try {
     task.move(rounds, std::ranges::any_of(heads_, [](const Head& one) { return one.flag != 0; }));
   } catch (const std::exception& error) {
+    has_values_ = false;
     leave(error.what());
     throw;
   }
+  if (!std::exchange(has_values_, false)) return;
+  look_at_computing();
+  const std::lock_guard lock(mutex_);
+  overlap_.add_to(figures_);
 }
 
 // The wait has no limit, because other ranks may have much to do before they end. It ends: every other process comes to
@@ -253,7 +287,7 @@ void Communicator::say_goodbye() {
     if (!knows_end_) {
       const Head head{.number = number_, .status = Status::ends};
       transport_->exchange(bytes_of(head), std::as_writable_bytes(std::span(heads_)));
-      finish_call(/*forever=*/true);
+      finish_call(0, /*forever=*/true);
     }
     transport_->end();
   } catch (const std::exception& error) {
@@ -261,16 +295,30 @@ void Communicator::say_goodbye() {
   }
 }
 
-void Communicator::finish_call(bool forever) {
+// A link that is simulated ends a call no earlier than a real one would.
+void Communicator::finish_transfer(std::int64_t received_bytes) {
+  const double bytes_per_second = bytes_per_second_.load(std::memory_order_relaxed);
+  has_values_ = true;
+  finish_call(bytes_per_second > 0 ? static_cast<double>(received_bytes) / bytes_per_second : 0);
+  const std::lock_guard lock(mutex_);
+  figures_.received_bytes += received_bytes;
+}
+
+void Communicator::look_at_computing() { overlap_.look(Clock::now(), detail::is_computing(token_.device())); }
+
+void Communicator::finish_call(double least_s, bool forever) {
   Naps naps;
   double waited_s = 0;
-  while (!transport_->done()) {
+  const auto start = Clock::now();
+  for (bool is_done = false;;) {
+    is_done = is_done || transport_->done();
+    if (has_values_) look_at_computing();
+    if (is_done && std::chrono::duration<double>(Clock::now() - start).count() >= least_s) return;
     polls_.fetch_add(1, std::memory_order_relaxed);
     const double timeout_s = timeout_s_.load(std::memory_order_relaxed);
-    if (!forever && waited_s > timeout_s) {
-      const std::vector<int> silent = transport_->silent();
+    if (!is_done && !forever && waited_s > timeout_s) {
       fail_for_good(fmt::format("no answer from {} within {} s; WorldOptions::timeout_s sets the time",
-                                names_of(silent), timeout_s));
+                                names_of(transport_->silent()), timeout_s));
     }
     waited_s += naps.rest();
   }
@@ -282,10 +330,20 @@ void Communicator::fail_for_good(std::string why) {
   throw Error(broken_);
 }
 
-void Communicator::abort(const char* why) noexcept {
-  std::fprintf(stderr, "asyncgrad: rank %d ends all processes of its world: %s\n", rank_, why);
+// MPI's own abort may wait for what hangs already, and an exit() for the operation that this may be part of. So another
+// thread ends the process if that takes long.
+void Communicator::abort(const std::string& why) noexcept {
+  using namespace std::chrono_literals;
+  std::fprintf(stderr, "asyncgrad: rank %d ends all processes of its world: %s\n", rank_, why.c_str());
+  try {
+    std::thread([] {
+      std::this_thread::sleep_for(5s);
+      std::_Exit(1);
+    }).detach();
+  } catch (const std::system_error&) {  // the system gives no thread: it goes on without
+  }
   // What has started the processes may lose a line that is written right before it ends them.
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  std::this_thread::sleep_for(100ms);
   if (transport_ != nullptr) transport_->abort();
   std::_Exit(1);
 }

@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "asyncgrad/core/tensor.h"
+#include "asyncgrad/dist/figures.h"
+#include "asyncgrad/dist/overlap.h"
 #include "asyncgrad/dist/transport.h"
 
 namespace asyncgrad::dist {
@@ -45,7 +47,7 @@ struct Head {
   std::uint64_t hash = 0;
   Status status = Status::takes_part;
   std::uint32_t flag = 0;
-  std::uint64_t reserved = 0;
+  std::uint64_t value = 0;  // for gather()
 };
 static_assert(sizeof(Head) == 32);
 
@@ -55,6 +57,7 @@ struct Task {
   std::string_view text;     // what the program called, and where
   std::string_view failure;  // why this rank cannot take part with its values; empty if it can
   bool flag = false;         // is told to all ranks
+  std::uint64_t value = 0;   // so is this
   // Moves the values, once all ranks have agreed. Called on the communicator's thread. `flagged`: a rank has the flag.
   std::function<void(Rounds& rounds, bool flagged)> move{};
 };
@@ -83,8 +86,10 @@ class Communicator {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  // Relaxed: a setting, which the next wait reads.
+  // Relaxed: settings, which the next wait reads. See WorldOptions.
   void set_timeout(double timeout_s) { timeout_s_.store(timeout_s, std::memory_order_relaxed); }
+  void set_link(double bytes_per_second) { bytes_per_second_.store(bytes_per_second, std::memory_order_relaxed); }
+  Figures figures() const;
 
   // Throws Error in the name of `operation` in the child of a fork, and if no collective can run any more.
   void check(std::string_view operation) const;
@@ -93,6 +98,9 @@ class Communicator {
   // Takes part in the next collective, and returns when it has ended. Throws Error if a rank fails, if the ranks'
   // programs differ, and if a rank gives no answer or has ended. After the last two no collective can run any more.
   void run(const Task& task);
+
+  // Every rank's number, by rank. All ranks call it with the same text, which says what for, while nothing is queued.
+  std::vector<std::uint64_t> gather(std::string_view text, std::uint64_t number);
 
   // Says that this rank has queued a part of what a call queues on all ranks: no collective can run any more.
   void leave(const char* why);
@@ -112,14 +120,19 @@ class Communicator {
   void perform(const Task& task);
   void move(const Task& task, Rounds& rounds);
   void say_goodbye();
-  // Waits for the end of the call under way. `forever`: without a limit.
-  void finish_call(bool forever = false);
+  // Waits for the end of the call under way, and at least so long. `forever`: without a limit.
+  void finish_call(double least_s = 0, bool forever = false);
+  // The same for a call that moves a piece's values, by which this rank receives so many bytes.
+  void finish_transfer(std::int64_t received_bytes);
+  void look_at_computing();
   [[noreturn]] void fail_for_good(std::string why);
-  void abort(const char* why) noexcept;
+  // Not under the lock: the transport may end the process by exit(), whose handlers come here.
+  [[noreturn]] void abort(const std::string& why) noexcept;
 
   const pid_t process_;
   const Tensor token_;
   std::atomic<double> timeout_s_;
+  std::atomic<double> bytes_per_second_{0};
   // Relaxed: they are counts. The thread that ends the process has waited for the last collective, or has seen it queued.
   std::atomic<std::int64_t> unfinished_{0};
   // Relaxed: a sign of life of the thread, which the waiting thread compares with the last one it saw.
@@ -130,14 +143,18 @@ class Communicator {
   const Task* task_ = nullptr;  // to be performed
   std::exception_ptr error_;    // of the last one, or of connecting
   bool is_connected_ = false, is_ending_ = false;
-  std::string broken_;  // why no collective can run any more; empty if they can; written once
+  bool is_aborting_ = false;  // it is ending, and not by a goodbye
+  std::string broken_;        // why no collective can run any more; empty if they can; written once
+  Figures figures_;
 
   // Of the thread alone, once it is connected.
   std::unique_ptr<Transport> transport_;
   std::uint64_t number_ = 0;  // of collectives so far
   std::vector<Head> heads_;   // of all ranks, and their texts: taken once, so that a collective needs no memory
   std::vector<char> texts_;
-  bool knows_end_ = false;  // some rank has said that it ends
+  Overlap overlap_;          // of the move under way
+  bool has_values_ = false;  // it is that of a piece, and these are moved
+  bool knows_end_ = false;   // some rank has said that it ends
   int rank_ = 0, size_ = 1;
 
   std::thread thread_;

@@ -53,7 +53,7 @@ std::int64_t agreed_seed(const World& world, int count, const Location& where) {
   if (world.size() == 1) return seed;
   world.communicator()->check("Parts");
   const Tensor seeds = Tensor::from(std::vector(static_cast<std::size_t>(count), seed), {count});
-  queue_move({.kind = Move::broadcast}, "Parts", {seeds}, world.communicator(), where);
+  throw_if(queue_move({.kind = Move::broadcast}, "Parts", {seeds}, world.communicator(), where));
   // In a dry run there are no values.
   return engine_options().schedule == Schedule::dry_run ? seed : seeds.to_vector<std::int64_t>()[0];
 }
@@ -287,6 +287,7 @@ void Parts::average(optim::Optimizer& optimizer, Location where) {
     }
   }
   if (!std::exchange(is_averaged_, true)) ++step_;
+  std::exception_ptr failure;  // of all ranks
   try {
     const NoGrad no_grad;
     std::vector<Tensor> totals = std::move(sums->partial[0].gradients);
@@ -297,17 +298,20 @@ void Parts::average(optim::Optimizer& optimizer, Location where) {
       static_cast<Leaf*>(parameter.impl()->node)->accumulate(std::move(totals[i]));
       if (world_.size() == 1 && count_ > 1) parameter.grad() /= Scalar(count_, where.file, where.line);
     }
-    if (world_.size() > 1) queue_average("Parts.average", sums->parameters, count_, world_, where);
-    update_running(where);
+    if (world_.size() > 1) failure = queue_average("Parts.average", sums->parameters, count_, world_, where);
+    const std::exception_ptr of_updates = update_running(where);
+    if (failure == nullptr) failure = of_updates;
   } catch (const std::exception& error) {
     if (world_.size() > 1) world_.communicator()->leave(error.what());
     throw;
   }
+  throw_if(failure);
 }
 
-// Once in a step. All ranks have the terms of all parts then, and make all updates.
-void Parts::update_running(const Location& where) {
-  if (updates_.empty()) return;
+// Once in a step. All ranks have the terms of all parts then, and make all updates. Returns a failure of all ranks, as
+// queue_move() does.
+std::exception_ptr Parts::update_running(const Location& where) {
+  if (updates_.empty()) return nullptr;
   const std::vector<std::vector<nn::RunningUpdate>> updates = std::exchange(updates_, {});
   std::set<DType> dtypes;
   for (const nn::RunningUpdate& update : updates.front()) dtypes.insert(update.term.dtype());
@@ -318,7 +322,8 @@ void Parts::update_running(const Location& where) {
         if (update.term.dtype() == dtype) terms.push_back(reshape(Arg(update.term, where), {-1}));
       }
     }
-    const Tensor all = terms_of_all(terms, where);
+    Tensor all;
+    if (const std::exception_ptr failure = gather(terms, all, where)) return failure;
     for (int part = 0; part < count_; ++part) {
       std::int64_t begin = 0;
       for (const nn::RunningUpdate& update : updates.front()) {
@@ -330,16 +335,17 @@ void Parts::update_running(const Location& where) {
       }
     }
   }
+  return nullptr;
 }
 
-// A row for each part of all ranks.
-Tensor Parts::terms_of_all(const std::vector<Tensor>& terms, const Location& where) const {
+// `all`: a row for each part of all ranks.
+std::exception_ptr Parts::gather(const std::vector<Tensor>& terms, Tensor& all, const Location& where) const {
   const Tensor own = concat(terms, 0, where).reshape({length_, -1});
-  if (world_.size() == 1) return own;
-  const Tensor all = zeros({count_, own.shape()[1]}, {.dtype = own.dtype(), .device = own.device()}, where);
+  all = own;
+  if (world_.size() == 1) return nullptr;
+  all = zeros({count_, own.shape()[1]}, {.dtype = own.dtype(), .device = own.device()}, where);
   slice(Arg(all, where), first_, first_ + length_).copy_(Arg(own, where));
-  queue_move({.kind = Move::gather}, "Parts.average", {all}, world_.communicator(), where);
-  return all;
+  return queue_move({.kind = Move::gather}, "Parts.average", {all}, world_.communicator(), where);
 }
 
 void Parts::members(nn::Members& m) {

@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -121,8 +122,8 @@ class Parts {
   std::uint64_t seed_of(int part) const;
   std::uint64_t place_of_step() const;
   void end_part();
-  void update_running(const Location& where);
-  Tensor terms_of_all(const std::vector<Tensor>& terms, const Location& where) const;
+  std::exception_ptr update_running(const Location& where);
+  std::exception_ptr gather(const std::vector<Tensor>& terms, Tensor& all, const Location& where) const;
 
   const World world_;
   const int count_, length_, first_;

@@ -9,8 +9,10 @@
 
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/core/backend/kernels.h"
+#include "asyncgrad/core/engine.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/memory/abandoned.h"
 #include "asyncgrad/core/origin/origin.h"
 #include "asyncgrad/core/tensor_impl.h"
 #include "asyncgrad/dist/tree_sum.h"
@@ -56,10 +58,18 @@ class Part : public Collective {
       miss(error.what());
       throw;
     }
-    take_part(
-        {.hash = hash_, .text = call_->text, .failure = {}, .flag = flag_, .move = [&](Rounds& rounds, bool flagged) {
-           move(kernel_call, rounds, flagged);
-         }});
+    bool is_moving = false;
+    const auto move_all = [&](Rounds& rounds, bool flagged) {
+      is_moving = true;
+      move(kernel_call, rounds, flagged);
+      is_moving = false;
+    };
+    try {
+      take_part({.hash = hash_, .text = call_->text, .failure = {}, .flag = flag_, .move = move_all});
+    } catch (...) {
+      if (is_moving) abandon();
+      throw;
+    }
   }
   void miss(std::string_view why) noexcept final {
     try {
@@ -68,6 +78,9 @@ class Part : public Collective {
       return;
     }
   }
+
+  // Whether it has taken part, with success or not. In its program's order.
+  bool is_over() const { return is_over_; }
 
  protected:
   Communicator& communicator() const { return *call_->communicator; }
@@ -79,6 +92,9 @@ class Part : public Collective {
   virtual void prepare(const KernelCall& /*kernel_call*/) {}
   // On the communicator's thread, once all ranks have agreed. Takes no memory.
   virtual void move(const KernelCall& kernel_call, Rounds& rounds, bool flagged) = 0;
+  // After a move that has not come to its end, as a rank gave no answer: what the transport may still write to, or read,
+  // is never freed. On the thread of prepare().
+  virtual void abandon() noexcept = 0;
 
   void take_part(const Task& task) {
     try {
@@ -119,8 +135,9 @@ Slices slices_of(Move::Kind kind, const Piece& piece, std::int64_t gathered_byte
 // Moves a piece. Its operands are the token, then each tensor of which the piece has a segment, then perhaps others.
 class PieceMove final : public Part {
  public:
-  PieceMove(std::shared_ptr<const Call> of_call, Move how, Piece moved, Slices owned)
-      : Part(of_call), how_(how), piece_(std::move(moved)), slices_(std::move(owned)) {
+  // `first`: of its first segment; the operation has a use of it.
+  PieceMove(std::shared_ptr<const Call> of_call, Move how, Piece moved, Slices owned, Storage& first)
+      : Part(of_call), how_(how), piece_(std::move(moved)), slices_(std::move(owned)), first_(first) {
     Hash hash;
     hash.add(of_call->hash);
     for (const Segment& segment : piece_.segments) {
@@ -147,6 +164,11 @@ class PieceMove final : public Part {
     unpack(kernel_call);
   }
 
+  void abandon() noexcept override {
+    abandon_workspace();
+    if (is_whole()) keep_for_good(first_);
+  }
+
   bool is_whole() const { return piece_.segments.size() == 1; }  // then it is moved from where it is
   std::byte* place_of(const KernelCall& kernel_call, std::size_t segment) const {
     return kernel_call.bytes(static_cast<int>(1 + segment)) + piece_.segments[segment].begin_bytes;
@@ -167,7 +189,7 @@ class PieceMove final : public Part {
   }
 
   std::int64_t own_begin() const { return slices_[static_cast<std::size_t>(communicator().rank())]; }
-  std::int64_t own_bytes() const { return slices_[static_cast<std::size_t>(communicator().rank()) + 1] - own_begin(); }
+  std::int64_t own_bytes() const { return dist::own_bytes(slices_, communicator().rank()); }
   void sum_own_slice(Rounds& rounds) const {
     const int ranks = communicator().size();
     rounds.all_to_all(values_, received_, slices_);
@@ -178,15 +200,20 @@ class PieceMove final : public Part {
   const Move how_;
   const Piece piece_;
   const Slices slices_;
+  Storage& first_;
   std::byte* values_ = nullptr;    // of the piece, one behind the other
   std::byte* received_ = nullptr;  // this rank's slice of each rank's values
 };
 
 // Its operands are the token and the result.
 class Union final : public Part {
+  using Bytes = std::vector<std::uint8_t>;
+
  public:
   Union(std::shared_ptr<const Call> of_call, std::vector<std::uint8_t> has)
-      : Part(of_call), has_(std::move(has)), all_(has_.size() * static_cast<std::size_t>(communicator().size())) {
+      : Part(of_call),
+        has_(std::move(has)),
+        all_(std::make_unique<Bytes>(has_.size() * static_cast<std::size_t>(communicator().size()))) {
     Hash hash;
     hash.add(of_call->hash);
     set_hash(hash);
@@ -199,19 +226,28 @@ class Union final : public Part {
     std::ranges::fill_n(result, static_cast<std::ptrdiff_t>(has_.size()),
                         some_lack ? std::uint8_t{0} : std::uint8_t{1});
     if (!some_lack) return;
-    rounds.exchange(std::as_bytes(std::span(has_)), std::as_writable_bytes(std::span(all_)));
-    for (std::size_t i = 0; i < all_.size(); ++i) result[i % has_.size()] |= all_[i];
+    rounds.exchange(std::as_bytes(std::span(has_)), std::as_writable_bytes(std::span(*all_)));
+    for (std::size_t i = 0; i < all_->size(); ++i) result[i % has_.size()] |= (*all_)[i];
   }
+  void abandon() noexcept override { note_abandoned(all_.release()); }
 
-  const std::vector<std::uint8_t> has_;
-  std::vector<std::uint8_t> all_;  // of all ranks
+  const Bytes has_;
+  std::unique_ptr<Bytes> all_;  // of all ranks
 };
 
-void submit_part(const std::shared_ptr<Part>& part, const char* name, std::span<const OperandRef> operands,
-                 const Location& where) {
+// Returns what the operation has thrown under Schedule::immediate. It has taken part then, so that the ranks are still
+// at the same place; what it throws otherwise is this rank's alone.
+std::exception_ptr submit_part(const std::shared_ptr<Part>& part, const char* name,
+                               std::span<const OperandRef> operands, const Location& where) {
   const CollectiveAttributes attributes{.part = part.get(), .name = name};
   const std::shared_ptr<const void> owned = part;
-  submit(Submission{Op::collective, operands, &attributes, sizeof(attributes), where, &owned});
+  try {
+    submit(Submission{Op::collective, operands, &attributes, sizeof(attributes), where, &owned});
+  } catch (const std::exception&) {
+    if (engine_options().schedule != Schedule::immediate || !part->is_over()) throw;
+    return std::current_exception();
+  }
+  return nullptr;
 }
 
 std::shared_ptr<const Call> call_of(const char* name, const std::vector<Tensor>& tensors, std::uint64_t kind,
@@ -255,14 +291,15 @@ std::vector<Piece> cut(std::span<const Tensor> tensors, std::int64_t max_bytes) 
   return pieces;
 }
 
-void queue_move(Move move, const char* name, const std::vector<Tensor>& tensors,
-                const std::shared_ptr<Communicator>& communicator, const Location& where) {
+std::exception_ptr queue_move(Move move, const char* name, const std::vector<Tensor>& tensors,
+                              const std::shared_ptr<Communicator>& communicator, const Location& where) {
   const std::shared_ptr<const Call> call =
       call_of(name, tensors, (static_cast<std::uint64_t>(move.divisor) << 8) + move.kind + 1, communicator, where);
   prepare_for_collectives(communicator->token().device(), Communicator::ranks_in_process);
   const std::int64_t gathered_bytes =
       move.kind == Move::gather ? tensors[0].numel() * element_bytes(tensors[0].dtype()) : 0;
   std::vector<Piece> pieces = cut(tensors, max_piece_bytes);
+  std::exception_ptr failure;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     std::vector<OperandRef> operands{writes(communicator->token())};
     for (const Segment& segment : pieces[i].segments) {
@@ -270,21 +307,23 @@ void queue_move(Move move, const char* name, const std::vector<Tensor>& tensors,
     }
     const std::size_t others = i + 1 == pieces.size() ? pieces[i].segments.front().tensor : 0;
     for (std::size_t other = 0; other < others; ++other) operands.push_back(updates(tensors[other]));
+    Storage& first = *tensors[pieces[i].segments.front().tensor].impl()->storage;
     Slices slices = slices_of(move.kind, pieces[i], gathered_bytes, communicator->size());
-    submit_part(std::make_shared<PieceMove>(call, move, std::move(pieces[i]), std::move(slices)), name, operands,
-                where);
+    const auto part = std::make_shared<PieceMove>(call, move, std::move(pieces[i]), std::move(slices), first);
+    const std::exception_ptr thrown = submit_part(part, name, operands, where);
+    if (failure == nullptr) failure = thrown;
   }
+  return failure;
 }
 
-Tensor queue_union(const char* name, std::vector<std::uint8_t> has, const std::shared_ptr<Communicator>& communicator,
-                   const Location& where) {
+std::exception_ptr queue_union(const char* name, std::vector<std::uint8_t> has, Tensor& result,
+                               const std::shared_ptr<Communicator>& communicator, const Location& where) {
   const Device device = communicator->token().device();
-  Tensor result = make_tensor({static_cast<std::int64_t>(has.size())}, uint8, device);
+  result = make_tensor({static_cast<std::int64_t>(has.size())}, uint8, device);
   const std::shared_ptr<const Call> call = call_of(name, {result}, 0, communicator, where);
   prepare_for_collectives(device, Communicator::ranks_in_process);
   const OperandRef operands[] = {writes(communicator->token()), writes(result)};
-  submit_part(std::make_shared<Union>(call, std::move(has)), name, operands, where);
-  return result;
+  return submit_part(std::make_shared<Union>(call, std::move(has)), name, operands, where);
 }
 
 }  // namespace asyncgrad::dist

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,13 +44,19 @@ struct Move {
 
 // Queues the operations that move the tensors' values in place, one for each piece, the last of which also depends on
 // all others: if one fails, all of the tensors' values are lost. No two tensors share their storage. `name`, a literal,
-// is that of the call.
-void queue_move(Move move, const char* name, const std::vector<Tensor>& tensors,
-                const std::shared_ptr<Communicator>& communicator, const Location& where);
+// is that of the call. Returns the first failure under Schedule::immediate, after all operations: every rank is then in
+// the same place, whatever its schedule.
+std::exception_ptr queue_move(Move move, const char* name, const std::vector<Tensor>& tensors,
+                              const std::shared_ptr<Communicator>& communicator, const Location& where);
 
-// Queues the question which of as many things some rank has. `has`: 1 for each that this one has, else 0. The result is 1
-// for each that a rank has.
-Tensor queue_union(const char* name, std::vector<std::uint8_t> has, const std::shared_ptr<Communicator>& communicator,
-                   const Location& where);
+// Throws the failure, if there is one.
+inline void throw_if(const std::exception_ptr& failure) {
+  if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+// Queues the question which of as many things some rank has. `has`: 1 for each that this one has, else 0. `result` becomes
+// a new tensor, 1 for each that a rank has. Returns as queue_move() does.
+std::exception_ptr queue_union(const char* name, std::vector<std::uint8_t> has, Tensor& result,
+                               const std::shared_ptr<Communicator>& communicator, const Location& where);
 
 }  // namespace asyncgrad::dist

@@ -10,6 +10,9 @@ namespace asyncgrad::dist {
 
 // The part of a buffer that each rank owns: rank r has the bytes from [r] up to, but not including, [r + 1].
 using Slices = std::vector<std::int64_t>;
+inline std::int64_t own_bytes(const Slices& slices, int rank) {
+  return slices[static_cast<std::size_t>(rank) + 1] - slices[static_cast<std::size_t>(rank)];
+}
 
 // One rank's connection to all others. Every rank makes the same calls in the same order. exchange(), all_to_all() and
 // all_gather() begin a call and return; it is over when done() returns true, and until then its buffers stay. One call

@@ -5,6 +5,7 @@
 
 #include "asyncgrad/core/location.h"
 #include "asyncgrad/data/share.h"
+#include "asyncgrad/dist/figures.h"
 
 namespace asyncgrad::dist {
 
@@ -14,6 +15,12 @@ struct WorldOptions {
   // How long a collective waits for the other ranks, in seconds. The time counts from the moment at which this rank has
   // come to it. Then it is an error, and no further collective runs.
   double timeout_s = 300;
+  // The CPU's kernels of other instruction sets have other bits, so ranks whose processors differ are an error. With this
+  // all use the best instruction set that each has, if no rank has computed anything yet.
+  bool lowest_common = false;
+  // Simulates a network of so many bytes a second in each direction, for measuring: what is received takes at least so
+  // long. 0: as fast as it goes.
+  double bytes_per_second = 0;
 };
 
 // All processes that were started together, such as by `mpiexec -n 4`; each is a rank. Copies stand for the same world.
@@ -30,6 +37,8 @@ class World {
   int size() const { return size_; }
   // This rank's rows of each batch, for BatchOptions::share.
   data::Share share() const { return {.index = rank_, .count = size_}; }
+  // What the collectives have taken so far, of this rank. Any thread; takes a lock for a moment.
+  Figures figures() const;
 
  private:
   std::shared_ptr<Communicator> communicator_;  // null: alone
@@ -37,10 +46,15 @@ class World {
 };
 
 // The world of this process: what started it says how many there are. Of a process that was started alone, it is this
-// process, and nothing is loaded. Otherwise the first call loads MPI, and waits until all ranks have called it. The
-// options of the latest call hold.
+// process, and nothing is loaded. Otherwise the first call loads MPI, and waits until all ranks have called it. All ranks
+// pass the same options; those of the latest call hold, but for lowest_common, which the first one decides.
 //
-// Throws Error if the library was built without the MPI that has started the process, and in the child of a fork.
+// From then on the process's default generator gives other numbers on each rank, mixed from its seed and the rank, whatever
+// manual_seed() sets before or after. Rank 0's are those of a process alone. A Generator that the program makes, the order
+// of data::Batches and the random numbers of its items are the same on all ranks.
+//
+// Throws Error if the library was built without the MPI that has started the process, in the child of a fork, and, on all
+// ranks, if their processors have different instruction sets.
 World world(WorldOptions options = {}, Location where = Location::current());
 
 }  // namespace asyncgrad::dist

@@ -3,7 +3,14 @@
 
 #include <gmock/gmock.h>
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <numeric>
 #include <stdexcept>
@@ -12,7 +19,9 @@
 #include <vector>
 
 #include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/tensor_impl.h"
+#include "asyncgrad/dist/overlap.h"
 #include "asyncgrad/dist/piece.h"
 #include "asyncgrad/dist/tree_sum.h"
 #include "tests/dist/thread_transport.h"
@@ -81,6 +90,16 @@ TEST(Sum, IsATreeOverTheRanks) {
       EXPECT_EQ(count.item<std::int64_t>(), (std::int64_t{1} << ranks) - 1);
     });
   }
+}
+
+TEST(Sum, TakesSeveralTensorsTogether) {
+  as_ranks(2, [&](const dist::World& world) {
+    const std::vector<Tensor> totals =
+        dist::sum(std::vector{tensor_of(5, world.rank()), tensor_of(3, 7 + world.rank())}, world);
+    EXPECT_EQ(totals[0].to_vector<float>(), expected_sum(2, 5, 0));
+    EXPECT_EQ(totals[1].to_vector<float>(), expected_sum(2, 3, 7));
+    EXPECT_EQ(world.figures().moves, 1);
+  });
 }
 
 TEST(Sum, IsCutIntoPieces) {
@@ -278,6 +297,131 @@ TEST(Failure, OfARankThatHasEnded) {
     EXPECT_THAT(message_of([&] { dist::sum(ones({1}), world); }), HasSubstr("[sum] rank 1 has ended its program"));
   });
   recover();
+}
+
+// A rank that gives no answer in the middle of a move may still write to the others' memory. So that memory stays, and is
+// nobody else's.
+void fail_in_a_move(const Tensor& values, const dist::World& world) {
+  const bool is_large = values.shape().numel() > 100;
+  ThreadTransport::is_stuck = true;
+  dist::broadcast_tensors(is_large ? std::vector{values} : std::vector{values, zeros({3})}, world);
+  const std::string message = message_of([&] { values.wait(); });
+  if (message.find("[broadcast] no answer from") == std::string::npos) {
+    std::fprintf(stderr, "%s\n", message.c_str());
+    std::_Exit(1);
+  }
+}
+void keeps_memory_of_moves(std::int64_t count) {
+  const std::int64_t bytes = 4 * count;
+  as_ranks(
+      2,
+      [&](const dist::World& world) {
+        static std::atomic<int> failed{0};
+        fail_in_a_move(zeros({count}), world);
+        ++failed;
+        while (failed < 2 || world.rank() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        recover();
+        std::vector<Tensor> others;
+        for (int i = 0; i < 16; ++i) others.push_back(zeros({count}));
+        std::byte* const workspace = detail::workspace(Device(), 2 * bytes + 128);
+        std::memset(workspace, 0, static_cast<std::size_t>(2 * bytes));
+        wait_all();
+        for (const std::span<std::byte> memory : ThreadTransport::late) std::ranges::fill(memory, std::byte{0xff});
+        bool is_zero = std::all_of(workspace, workspace + 2 * bytes, [](std::byte b) { return b == std::byte{0}; });
+        for (const Tensor& other : others) is_zero &= other.to_vector<float>() == std::vector<float>(other.shape()[0]);
+        std::_Exit(is_zero && ThreadTransport::late.size() == 2 ? 0 : 1);
+      },
+      0.2);
+}
+TEST(FailureDeathTest, InAMoveKeepsItsMemory) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (const std::int64_t count : {7, 300}) {  // in the workspace, and in the tensor itself
+    EXPECT_EXIT(keeps_memory_of_moves(count), testing::ExitedWithCode(0), "") << count;
+  }
+}
+
+// The end of all processes may come by exit(), whose handlers end the world.
+class ExitingTransport final : public dist::Transport {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 2; }
+  void exchange(std::span<const std::byte>, std::span<std::byte>) override {}
+  void all_to_all(const std::byte*, std::byte*, const dist::Slices&) override {}
+  void all_gather(std::byte*, const dist::Slices&) override {}
+  bool done() override { return true; }
+  std::vector<int> silent() override { return {}; }
+  void end() override {}
+  void abort() noexcept override { std::exit(3); }
+};
+void end_with_unfinished_collectives() {
+  static dist::Communicator* communicator = nullptr;
+  communicator = new dist::Communicator([] { return std::make_unique<ExitingTransport>(); }, 1);
+  std::atexit([] { communicator->end(); });
+  communicator->note_queued();
+  alarm(20);
+  communicator->end();
+}
+TEST(EndDeathTest, MayComeByExit) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(end_with_unfinished_collectives(), testing::ExitedWithCode(3),
+              "before all of its collectives have ended");
+}
+
+// Under every schedule the ranks stay in the same place after a failure that is that of all.
+TEST(Failure, LeavesTheRanksTogetherUnderEverySchedule) {
+  const EngineOptions before = engine_options();
+  for (const Schedule schedule : {Schedule::oldest_first, Schedule::immediate}) {
+    EngineOptions options = before;
+    options.schedule = schedule;
+    set_engine_options(options);
+    as_ranks(2, [&](const dist::World& world) {
+      const Tensor x = parameter(ones({world.rank() == 0 ? 3 : 4})), y = parameter(ones({2}, {.dtype = float64}));
+      optim::SGD sgd({x, y}, {.lr = 1});
+      (sum(x * 2).to(float64) + sum(y * 3)).backward();
+      const std::string message = message_of([&] {
+        dist::average_gradients(sgd, world);
+        x.grad().wait();
+      });
+      EXPECT_THAT(message, HasSubstr("the programs of the ranks differ")) << name_of(schedule);
+      EXPECT_EQ(dist::sum(ones({1}), world).item(), 2) << name_of(schedule) << ", the next call";
+    });
+    recover();
+  }
+  set_engine_options(before);
+}
+
+TEST(Overlap, CountsWhatPassesWhileNothingIsComputed) {
+  dist::Figures figures;
+  EXPECT_EQ(figures.hidden_share(), 1);
+  dist::Overlap overlap;
+  const auto at = [](int ms) { return dist::Overlap::Time() + std::chrono::milliseconds(ms); };
+  overlap.begin(at(1000));
+  overlap.look(at(1300), true);
+  overlap.look(at(1400), false);
+  overlap.add_to(figures);
+  overlap.begin(at(2000));
+  overlap.look(at(2100), false);
+  overlap.add_to(figures);
+  EXPECT_EQ(figures.moves, 2);
+  EXPECT_DOUBLE_EQ(figures.moving_s, 0.5);
+  EXPECT_DOUBLE_EQ(figures.exposed_s, 0.2);
+  EXPECT_DOUBLE_EQ(figures.hidden_share(), 0.6);
+}
+
+TEST(Figures, CountPiecesAndASimulatedLink) {
+  as_ranks(2, [](const dist::World& world) {
+    EXPECT_EQ(world.figures().moves, 0);
+    dist::sum(ones({1000}), world).wait();
+    world.communicator()->set_link(40000);  // 4,000 bytes come in, half of them in each of two calls
+    const double before_s = world.figures().moving_s;
+    dist::sum(ones({1000}), world).wait();
+    const dist::Figures figures = world.figures();
+    EXPECT_EQ(figures.moves, 2);
+    EXPECT_EQ(figures.received_bytes, 8000);
+    EXPECT_GE(figures.moving_s - before_s, 0.1);
+    EXPECT_GE(figures.exposed_s, 0);
+    EXPECT_LE(figures.exposed_s, figures.moving_s);
+  });
 }
 
 }  // namespace

@@ -96,6 +96,10 @@ TEST_P(Mpi, RanksKeepEqualParameters) {
     }
     EXPECT_THAT(hashes, SizeIs(1)) << ranks;
   }
+  const Output output = run(8, "train");
+  ASSERT_EQ(output.status, 0) << output.text;
+  EXPECT_THAT(output.lines(), SizeIs(8));
+  EXPECT_THAT(output.lines(), Each(output.lines()[0])) << output.text;
 }
 
 TEST_P(Mpi, FailureOfOneRankIsThatOfAll) {
@@ -133,6 +137,13 @@ TEST_P(Mpi, RankThatStopsIsNamed) {
   EXPECT_THAT(output.lines(), Each(HasSubstr("[sum] no answer from rank 2 within 2 s"))) << output.text;
 }
 
+TEST_P(Mpi, AllRanksThatStopAreNamed) {
+  const Output output = run(4, "stop_two");
+  EXPECT_NE(output.status, 0) << output.text;
+  EXPECT_THAT(output.lines(), Not(SizeIs(0))) << output.text;
+  EXPECT_THAT(output.lines(), Each(HasSubstr("[sum] no answer from ranks 2, 3 within 2 s"))) << output.text;
+}
+
 TEST_P(Mpi, DeathOfARankEndsAll) {
   const Output output = run(3, "kill");
   EXPECT_NE(output.status, 0) << output.text;
@@ -159,6 +170,61 @@ TEST_P(Mpi, SlowRanksAreWaitedFor) {
   const Output output = run(4, "delay");
   EXPECT_EQ(output.status, 0) << output.text;
   EXPECT_EQ(output.lines(), std::vector<std::string>(4, "done")) << output.text;
+}
+
+TEST_P(Mpi, AnyThreadMayEndTheProcess) {
+  const Output output = run(2, "exit_elsewhere");
+  EXPECT_EQ(output.status, 0) << output.text;
+}
+
+// Each rank has numbers of its own from the default generator, whatever its seed; rank 0 those of a process alone.
+TEST_P(Mpi, RanksDrawOtherNumbers) {
+  const Output output = run(3, "draw");
+  EXPECT_EQ(output.status, 0) << output.text;
+  std::set<std::string> of_own, of_default;
+  for (const std::string& line : output.lines()) {
+    of_own.insert(line.substr(0, line.find(' ')));
+    of_default.insert(line.substr(line.find(' ') + 1));
+  }
+  EXPECT_THAT(of_own, SizeIs(1)) << output.text;
+  EXPECT_THAT(of_default, SizeIs(3)) << output.text;
+  EXPECT_TRUE(of_default.contains(*of_own.begin())) << output.text;
+}
+
+TEST_P(Mpi, OtherInstructionSetsAreAnError) {
+  const Output output = run(3, "instruction_sets 3");
+  if (output.status == 77) GTEST_SKIP() << "the kernels are compiled for one instruction set";
+  EXPECT_NE(output.status, 0) << output.text;
+  EXPECT_THAT(output.text, HasSubstr("[world] the processors of the ranks have different instruction sets"));
+  EXPECT_THAT(output.text, HasSubstr(" on ranks 0, 1")) << output.text;
+  EXPECT_THAT(output.text, HasSubstr(" on rank 2")) << output.text;
+  EXPECT_THAT(output.text, HasSubstr("WorldOptions::lowest_common lets all use the lowest"));
+}
+
+TEST_P(Mpi, AllMayUseTheLowestInstructionSet) {
+  const Output output = run(3, "instruction_sets 3 lowest");
+  if (output.status == 77) GTEST_SKIP() << "the kernels are compiled for one instruction set";
+  EXPECT_EQ(output.status, 0) << output.text;
+  ASSERT_THAT(output.lines(), SizeIs(3)) << output.text;
+  EXPECT_THAT(output.lines(), Each(output.lines()[0]));
+  EXPECT_THAT(run(3, "instruction_sets 3 lowest late").text, HasSubstr("has computed already")) << "too late";
+}
+
+// Delays, signals, refused memory, other calls and shapes on one rank: the others go on, or all end, soon. The variable
+// TROUBLES is for scripts/nightly.sh.
+TEST_P(Mpi, TroubleOfOneRankEndsSoon) {
+  const char* const wanted = std::getenv("TROUBLES");  // NOLINT(concurrency-mt-unsafe): no other thread
+  const int first = wanted == nullptr ? 1 : 1000, count = wanted == nullptr ? 10 : std::atoi(wanted);
+  for (int seed = first; seed < first + count; ++seed) {
+    const int ranks = 2 + seed % 3;
+    const Output output = run(ranks, fmt::format("trouble {}", seed));
+    EXPECT_LT(output.elapsed_s, 30) << "trouble " << seed << " with " << ranks << " ranks\n" << output.text;
+    const std::vector<std::string> lines = output.lines();
+    EXPECT_THAT(std::set<std::string>(lines.begin(), lines.end()), SizeIs(testing::Le(1))) << "trouble " << seed;
+    if (output.status == 0) {
+      EXPECT_TRUE(lines.size() == static_cast<std::size_t>(ranks)) << "trouble " << seed << '\n' << output.text;
+    }
+  }
 }
 
 // What has started the process needs a library.

@@ -20,6 +20,10 @@
 #include <vector>
 
 #include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/core/backend/instruction_sets.h"
+#ifdef CAN_REFUSE
+#include "tests/refusals/system.h"
+#endif
 
 namespace ag = asyncgrad;
 
@@ -60,15 +64,14 @@ std::uint64_t hash_of(const std::vector<ag::Tensor>& tensors) {
 
 // A training with several pieces, of which all ranks print the hash of the parameters.
 void train(const ag::dist::World& world) {
-  ag::manual_seed(static_cast<std::uint64_t>(world.rank()));
   const ag::nn::Sequential net{ag::nn::Dense(64, 1024, ag::relu), ag::nn::Dense(1024, 1100, ag::tanh),
                                ag::nn::BatchNorm(1100), ag::nn::Dense(1100, 1)};
   ag::optim::Adam adam(ag::nn::parameters(net), {.lr = 1e-3});
   ag::dist::broadcast(net, world);
-  ag::manual_seed(7);
+  ag::Generator generator(7);  // the same numbers on all ranks
   ag::reset_peaks();
   for (int step = 0; step < 6; ++step) {
-    const ag::Tensor x = ag::randn({32, 64}), y = ag::sum(x, 1, true);
+    const ag::Tensor x = ag::randn({32, 64}, {.generator = &generator}), y = ag::sum(x, 1, true);
     const std::int64_t rows = 32 / world.size(), first = rows * world.rank();
     const auto own = [&](const ag::Tensor& all) { return all(ag::range(first, first + rows)); };
     const ag::Tensor loss = ag::mean(ag::nn::l2_loss(net(own(x)), own(y)));
@@ -120,10 +123,10 @@ void end_early(const ag::dist::World& world) {
   say(world, "{}", message_of([&] { total.wait(); }));
 }
 
-// One rank stops, or ends at a signal.
-void get_signal(const ag::dist::World& world, int signal) {
+// The last ranks stop, or end at a signal.
+void get_signal(const ag::dist::World& world, int signal, int count = 1) {
   ag::dist::sum(ag::ones({2}), world).wait();
-  if (world.rank() == world.size() - 1) raise(signal);
+  if (world.rank() >= world.size() - count) raise(signal);
   const ag::Tensor total = ag::dist::sum(ag::ones({2}), world);
   say(world, "{}", message_of([&] { total.wait(); }));
   say(world, "{}", message_of([&] { ag::dist::sum(ag::ones({2}), world); }));
@@ -158,28 +161,116 @@ void delay(const ag::dist::World& world) {
   say(world, "done");
 }
 
+// Another thread than the one that queues ends the process, while rank 1 waits for rank 0.
+void exit_elsewhere(const ag::dist::World& world) {
+  if (world.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const ag::Tensor total = ag::dist::sum(ag::ones({2}), world);
+  std::thread([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::exit(0);  // NOLINT(concurrency-mt-unsafe): this is what is tested
+  }).join();
+}
+
+void draw(const ag::dist::World& world) {
+  ag::manual_seed(5);
+  ag::Generator own(5);
+  const float of_default = ag::randn({1}).item(), of_own = ag::randn({1}, {.generator = &own}).item();
+  say(world, "{} {}", of_own, of_default);
+}
+
+void compare_instruction_sets(const ag::dist::World& world) {
+  say(world, "{}", ag::detail::name_of_instruction_sets(ag::detail::instruction_sets()));
+}
+
+// What is drawn from the seed, alike on all ranks, happens to one rank in one step of a training.
+void meet_trouble(const ag::dist::World& world, std::uint64_t seed) {
+  ag::data::Random random(seed, 0, 0);
+  const auto drawn = [&](int count) { return static_cast<int>(random() % static_cast<std::uint64_t>(count)); };
+  const int victim = drawn(world.size()), bad_step = drawn(4), trouble = drawn(10), request = drawn(300);
+  const ag::nn::Sequential net{ag::nn::Dense(8, 300, ag::relu), ag::nn::Dense(300, 1)};
+  ag::optim::SGD sgd(ag::nn::parameters(net), {.lr = 0.1});
+  ag::dist::broadcast(net, world);
+  for (int step = 0; step < 4; ++step) {
+    const bool is_here = step == bad_step && world.rank() == victim;
+    const auto has = [&](int number) { return is_here && trouble == number; };
+    ag::Tensor x = ag::randn({4, 8});
+    if (has(0)) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    if (has(1)) raise(SIGSTOP);
+    if (has(2)) raise(SIGKILL);
+    if (has(3)) std::exit(0);  // NOLINT(concurrency-mt-unsafe): no other thread of the program runs
+    if (has(4)) ag::dist::sum(ag::ones({2}), world);
+    if (has(5))
+      x = ag::custom("fails", {.shape = {4, 8}}, {}, [](const ag::CustomCall&) { throw std::runtime_error("no"); });
+#ifdef CAN_REFUSE
+    if (has(6) || has(7)) {
+      ag::refusals::refuse({ag::refusals::objects | ag::refusals::memory, request, has(6) ? 1 : INT64_MAX - request});
+    }
+#endif
+    const ag::Tensor loss = ag::mean(net(x));
+    if (has(8)) ag::dist::sum(loss, world);
+    loss.backward();
+    ag::dist::average_gradients(sgd, world);
+    sgd.step();
+    sgd.zero_grad();
+    ag::dist::sum(has(9) ? ag::ones({3}) : loss, world).wait();
+#ifdef CAN_REFUSE
+    ag::refusals::give_again();
+#endif
+  }
+  ag::wait_all();
+  say(world, "{:x}", hash_of(ag::nn::parameters(net)));
+}
+
 const std::map<std::string, std::function<void(const ag::dist::World&)>> scenarios = {
     {"train", train},
     {"fail", fail},
     {"differ", differ},
     {"end_early", end_early},
     {"stop", [](const ag::dist::World& world) { get_signal(world, SIGSTOP); }},
+    {"stop_two", [](const ag::dist::World& world) { get_signal(world, SIGSTOP, 2); }},
     {"kill", [](const ag::dist::World& world) { get_signal(world, SIGKILL); }},
     {"leave_unfinished", leave_unfinished},
     {"fork_child", fork_child},
     {"delay", delay},
+    {"exit_elsewhere", exit_elsewhere},
+    {"draw", draw},
+    {"instruction_sets", compare_instruction_sets},
 };
+
+// The last rank's processor has one instruction set less, as if it were older. `computes`: each rank has computed before.
+bool limit_last_rank(int ranks, bool computes) {
+  const std::uint64_t sets = ag::detail::instruction_sets();
+  if ((sets & (sets - 1)) == 0) return false;
+  for (const char* name : {"PMI_RANK", "OMPI_COMM_WORLD_RANK"}) {
+    const char* const rank = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+    if (rank != nullptr && std::atoi(rank) == ranks - 1) ag::detail::limit_instruction_sets(sets & (sets - 1));
+  }
+  if (computes) (ag::ones({3}) + 1).wait();
+  return true;
+}
 
 }  // namespace
 
-// SCENARIO [BUDGET]
+// SCENARIO [BUDGET], or trouble SEED, or instruction_sets RANKS [lowest] [late]
 int main(int argc, char** argv) {
+  const std::string scenario = argv[1];
+  ag::dist::WorldOptions world_options{.timeout_s = timeout_s};
+  if (scenario == "instruction_sets") {
+    const auto has = [&](const char* word) { return std::find(argv, argv + argc, std::string(word)) != argv + argc; };
+    world_options.lowest_common = has("lowest");
+    if (!limit_last_rank(std::atoi(argv[2]), has("late"))) return 77;  // there is no other set
+  }
   ag::EngineOptions options;
   options.workers = 2;
-  if (argc > 2) options.memory_budget = ag::MemoryBudget::bytes(std::atoll(argv[2]));
+  if (scenario == "train" && argc > 2) options.memory_budget = ag::MemoryBudget::bytes(std::atoll(argv[2]));
   ag::set_engine_options(options);
   try {
-    scenarios.at(argv[1])(ag::dist::world({.timeout_s = timeout_s}));
+    const ag::dist::World world = ag::dist::world(world_options);
+    if (scenario == "trouble") {
+      meet_trouble(world, std::strtoull(argv[2], nullptr, 10));
+    } else {
+      scenarios.at(scenario)(world);
+    }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

@@ -77,6 +77,7 @@ class ThreadTransport final : public dist::Transport {
   int rank() const override { return rank_; }
   int size() const override { return point_->size(); }
   void exchange(std::span<const std::byte> mine, std::span<std::byte> all) override {
+    moves_ = false;
     begin(mine, [all, size = mine.size()](int from, std::span<const std::byte> bytes) {
       std::memcpy(&all[static_cast<std::size_t>(from) * size], bytes.data(), size);
     });
@@ -84,26 +85,37 @@ class ThreadTransport final : public dist::Transport {
   void all_to_all(const std::byte* values, std::byte* received, const dist::Slices& slices) override {
     const auto own = static_cast<std::size_t>(rank_);
     const std::int64_t first = slices[own], size = slices[own + 1] - first;
+    note_move({received, static_cast<std::size_t>(size * point_->size())});
     begin({values, static_cast<std::size_t>(slices.back())}, [=](int from, std::span<const std::byte> bytes) {
       if (size > 0) std::memcpy(received + from * size, bytes.data() + first, static_cast<std::size_t>(size));
     });
   }
   void all_gather(std::byte* values, const dist::Slices& slices) override {
     const auto own = static_cast<std::size_t>(rank_);
+    note_move({values, static_cast<std::size_t>(slices.back())});
     begin({values + slices[own], static_cast<std::size_t>(slices[own + 1] - slices[own])},
           [values, slices](int from, std::span<const std::byte> bytes) {
             if (!bytes.empty())
               std::memmove(values + slices[static_cast<std::size_t>(from)], bytes.data(), bytes.size());
           });
   }
-  bool done() override { return is_stuck || point_->take(rank_, calls_ - 1, show_) ? !is_stuck : false; }
+  bool done() override { return !(is_stuck && moves_) && point_->take(rank_, calls_ - 1, show_); }
   std::vector<int> silent() override { return point_->silent(calls_ - 1); }
   void end() override {}
   void abort() noexcept override {}
 
-  static inline std::atomic<bool> is_stuck = false;  // no call is over any more
+  // No move of values is over any more. Then `late` has the memory to which it may still write.
+  static inline std::atomic<bool> is_stuck = false;
+  static inline std::vector<std::span<std::byte>> late;
 
  private:
+  void note_move(std::span<std::byte> written) {
+    static std::mutex mutex;
+    moves_ = true;
+    if (!is_stuck) return;
+    const std::lock_guard lock(mutex);
+    late.push_back(written);
+  }
   using Show = std::function<void(int from, std::span<const std::byte> bytes)>;
   void begin(std::span<const std::byte> mine, Show show) {
     show_ = std::move(show);
@@ -113,6 +125,7 @@ class ThreadTransport final : public dist::Transport {
   const std::shared_ptr<MeetingPoint> point_;
   const int rank_;
   std::uint64_t calls_ = 0;
+  bool moves_ = false;  // the call under way
   Show show_;
 };
 
