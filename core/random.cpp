@@ -7,6 +7,7 @@
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/random_tape.h"
 #include "asyncgrad/core/shared_generator.h"
+#include "asyncgrad/core/split_mix.h"
 
 namespace asyncgrad {
 
@@ -28,7 +29,7 @@ std::uint64_t advance(std::uint64_t& next_block, std::uint64_t words) {
 }  // namespace
 
 std::uint64_t Generator::take(std::uint64_t words) {
-  return detail::RandomTape::is_in_use() ? detail::RandomTape::take(seed_, next_block_, words)
+  return detail::RandomTape::is_in_use() ? detail::RandomTape::take(detail::key_of(*this), next_block_, words)
                                          : advance(next_block_, words);
 }
 
@@ -38,16 +39,11 @@ void share_default_generator() { any_thread_may_draw = true; }
 
 void set_rank_of_default_generator(int rank) { rank_of_process.store(rank, std::memory_order_relaxed); }
 
-// Neighbouring seeds and ranks give unlike keys: the finaliser of SplitMix64, twice.
+// Neighbouring seeds and ranks give unlike keys.
 std::uint64_t key_of(const Generator& generator) {
   const int rank = rank_of_process.load(std::memory_order_relaxed);
   if (rank == 0 || &generator != &generator_of_process()) return generator.seed();
-  const auto mixed = [](std::uint64_t x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-  };
-  return mixed(mixed(generator.seed() + 0x9e3779b97f4a7c15) + static_cast<std::uint64_t>(rank));
+  return split_mix(split_mix(generator.seed()) ^ static_cast<std::uint64_t>(rank));
 }
 
 RandomTape::Recording::Recording(RandomTape& tape) : tape_(tape), outer_(std::exchange(recording_, this)) {}
@@ -65,14 +61,14 @@ void RandomTape::Replay::check_end() const {
   throw_error("random", "the second computation takes fewer random numbers than the first one");
 }
 
-std::uint64_t RandomTape::take(std::uint64_t seed, std::uint64_t& next_block, std::uint64_t words) {
-  Taken taken{seed, 0, words};
+std::uint64_t RandomTape::take(std::uint64_t key, std::uint64_t& next_block, std::uint64_t words) {
+  Taken taken{key, 0, words};
   if (replay_ == nullptr) {
     taken.first_block = advance(next_block, words);
   } else {
     const std::vector<Taken>& tape = replay_->tape_.taken_;
     const bool is_there = replay_->next_ < tape.size();
-    if (!is_there || tape[replay_->next_].words != words || tape[replay_->next_].seed != seed) {
+    if (!is_there || tape[replay_->next_].words != words || tape[replay_->next_].key != key) {
       throw_error("random",
                   "what is computed again takes other random numbers than the first time, or its "
                   "generator was seeded in between");

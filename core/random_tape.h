@@ -11,7 +11,7 @@ namespace asyncgrad::detail {
 class RandomTape {
  public:
   struct Taken {
-    std::uint64_t seed, first_block, words;
+    std::uint64_t key, first_block, words;
   };
 
   // While it lives, the tapes of all such scopes note the ranges that the thread takes.
@@ -48,9 +48,9 @@ class RandomTape {
   };
 
   static bool is_in_use() { return recording_ != nullptr || replay_ != nullptr; }
-  // Generator::take() in one of the scopes. `next_block` is the generator's. Throws Error if the tape has another
+  // Generator::take() in one of the scopes. `key` and `next_block` are the generator's. Throws Error if the tape has another
   // range.
-  static std::uint64_t take(std::uint64_t seed, std::uint64_t& next_block, std::uint64_t words);
+  static std::uint64_t take(std::uint64_t key, std::uint64_t& next_block, std::uint64_t words);
 
  private:
   std::vector<Taken> taken_;

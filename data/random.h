@@ -4,15 +4,11 @@
 #include <cstdint>
 #include <limits>
 
+#include "asyncgrad/core/split_mix.h"
+
 namespace asyncgrad::data {
 
-// The number that SplitMix64 gives for a counter: https://prng.di.unimi.it/splitmix64.c
-constexpr std::uint64_t split_mix(std::uint64_t counter) {
-  std::uint64_t z = counter + 0x9E3779B97F4A7C15;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return z ^ (z >> 31);
-}
+using detail::split_mix;
 
 // The random numbers of one item in one epoch: they depend on the seed, the epoch and the item's index alone, so that
 // augmentation is the same in every run, on every thread, and after a checkpoint. A uniform random bit generator for

@@ -1,0 +1,16 @@
+// A hash of numbers, for keys of random numbers. Internal.
+#pragma once
+
+#include <cstdint>
+
+namespace asyncgrad::detail {
+
+// The number that SplitMix64 gives for a counter: https://prng.di.unimi.it/splitmix64.c
+constexpr std::uint64_t split_mix(std::uint64_t counter) {
+  std::uint64_t z = counter + 0x9E3779B97F4A7C15;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+  return z ^ (z >> 31);
+}
+
+}  // namespace asyncgrad::detail
