@@ -36,16 +36,16 @@ configure() {
   return 1
 }
 build() { cmake --build --preset release -- --quiet; }
-# The tests also make calls that CUDA refuses. memcheck watches the memory that cuBLASLt's kernels get from us; the others
-# look at our own kernels only. racecheck is slow, a kernel is the same for both types, and cuBLASLt's products of bfloat16
-# do not run under it.
-sanitize() {
+# The tests also make calls that CUDA refuses. memcheck watches the memory that cuBLASLt's kernels get from us, too, and
+# values end where pages end: else memory lies behind them. The others look at our own kernels only. racecheck is slow, a
+# kernel is the same for both types, and cuBLASLt's products of bfloat16 do not run under it.
+sanitize() (
   local options=(--kernel-name kernel_substring=asyncgrad) tests='*'
-  [[ $1 == memcheck ]] && options=(--report-api-errors no)
+  [[ $1 == memcheck ]] && options=(--report-api-errors no) && export ASYNCGRAD_VALUES_AT_PAGE_ENDS=1
   [[ $1 == racecheck ]] && tests='*CudaDevice*float32:*LeNet*:*Transformer*-*bfloat16*'
   "${limited[@]}" compute-sanitizer --tool "$1" "${options[@]}" --error-exitcode 1 \
     build/release/tests/backends/cuda/gpu_tests --gtest_filter="$tests"
-}
+)
 train() {
   rm -f results/gpu_check.json
   "${limited[@]}" build/release/async_training --device cuda:0 --runs batch,in-flight:1,none --repeat 5 \

@@ -1,5 +1,7 @@
 #include "asyncgrad/backends/cuda/memory.h"
 
+#include <cstdlib>
+
 namespace asyncgrad::detail::cuda {
 
 namespace {
@@ -10,7 +12,9 @@ CUdeviceptr address(const std::byte* begin) { return reinterpret_cast<CUdevicept
 
 }  // namespace
 
-Memory::Memory(Gpu& gpu) : gpu_(gpu), users_{gpu.index()} {
+// NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here sets it
+Memory::Memory(Gpu& gpu)
+    : gpu_(gpu), ends_values_at_pages_(std::getenv("ASYNCGRAD_VALUES_AT_PAGE_ENDS") != nullptr), users_{gpu.index()} {
   std::size_t page_bytes = 0;
   gpu.require(gpu.api().get_granularity(&page_bytes, gpu.index()));
   page_bytes_ = static_cast<std::int64_t>(page_bytes);

@@ -20,12 +20,15 @@ class Memory final : public MemorySource {
   std::byte* reserve(std::int64_t size_bytes) override;
   bool back(std::byte* begin, std::int64_t size_bytes) override;
   bool unback(std::byte* begin, std::int64_t size_bytes) override;
+  // If the variable ASYNCGRAD_VALUES_AT_PAGE_ENDS of the environment is set when the GPU comes into use.
+  bool ends_values_at_pages() const override { return ends_values_at_pages_; }
 
  private:
   bool has_free(std::int64_t size_bytes);
   cudaError_t back_page(std::byte* begin);
 
   Gpu& gpu_;
+  const bool ends_values_at_pages_;
   std::int64_t page_bytes_ = 0;
   std::vector<int> users_;  // this GPU and those that reach it
 };

@@ -27,7 +27,9 @@ namespace asyncgrad::detail {
 class Allocator {
  public:
   explicit Allocator(MemorySource& source = host_memory())
-      : is_host_(&source == &host_memory()), cache_(source, live_) {}
+      : is_host_(&source == &host_memory()),
+        ends_values_at_pages_(source.ends_values_at_pages()),
+        cache_(source, live_) {}
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
 
@@ -45,6 +47,13 @@ class Allocator {
     if (block == nullptr) return;
     recording_.report(live_.subtract(size_bytes));
     give_back_workspace(block, size_bytes);
+  }
+  // The same for a block with a value of `value_bytes`, which lies at its begin, or at its end if the source says so.
+  std::byte* take_for(std::int64_t value_bytes, std::int64_t size_bytes) {
+    return take(size_bytes) + bytes_before(value_bytes, size_bytes);
+  }
+  void give_back_of(std::byte* value, std::int64_t value_bytes, std::int64_t size_bytes) noexcept {
+    give_back(value - bytes_before(value_bytes, size_bytes), size_bytes);
   }
   // Does the same for kernels' scratch memory, which does not count as live.
   std::byte* take_workspace(std::int64_t size_bytes);
@@ -88,6 +97,9 @@ class Allocator {
  private:
   static constexpr std::int64_t max_tiny_bytes = 512;
 
+  std::int64_t bytes_before(std::int64_t value_bytes, std::int64_t size_bytes) const {
+    return ends_values_at_pages_ ? size_bytes - value_bytes : 0;
+  }
   bool is_tiny(std::int64_t size_bytes) const { return is_host_ && size_bytes <= max_tiny_bytes; }
   std::byte* take_tiny(std::int64_t size_bytes) {
     try {
@@ -101,7 +113,7 @@ class Allocator {
   void give_back_slowly(std::byte* block, std::int64_t size_bytes) noexcept;
 
   // Every call reads these, so they are on a cache line that is not written.
-  const bool is_host_;
+  const bool is_host_, ends_values_at_pages_;
   std::atomic<bool (*)(std::int64_t)> fault_{nullptr};
   alignas(128) LiveBytes live_;
   LiveRecording recording_{live_};  // its flag is read with every change: on the same cache line

@@ -23,6 +23,7 @@ class BlockCache {
   // `live`: the live bytes of the same device, which count against the limit.
   BlockCache(MemorySource& source, const LiveBytes& live)
       : is_host_(&source == &host_memory()),
+        ends_values_at_pages_(source.ends_values_at_pages()),
         live_(live),
         small_(large_bytes, is_host_ ? BlockOrder::last_first : BlockOrder::lowest_first),
         large_(source) {}
@@ -62,7 +63,7 @@ class BlockCache {
   void trim_for_give_back(std::int64_t size_bytes) noexcept ASYNCGRAD_REQUIRES(lock_);
   void free_small(std::int64_t size_bytes) noexcept ASYNCGRAD_REQUIRES(lock_);
 
-  const bool is_host_;
+  const bool is_host_, ends_values_at_pages_;
   const LiveBytes& live_;
 
   SpinLock lock_;

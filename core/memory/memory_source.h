@@ -21,6 +21,10 @@ class MemorySource {
   // Gives the memory of a range back. Throws nothing. Returns false if the system refused and the range keeps its
   // memory.
   virtual bool unback(std::byte* begin, std::int64_t size_bytes) = 0;
+  // For tests: whether each block below a megabyte has pages of its own, and its value ends where they end, in front of
+  // addresses without memory, so that accesses beyond the value are seen. The value is then aligned as its type alone
+  // asks for. Does not change.
+  virtual bool ends_values_at_pages() const { return false; }
 };
 
 // The operating system, for devices that compute in the machine's own memory.

@@ -69,6 +69,12 @@ std::byte* PageRanges::take_clean(std::int64_t size_bytes) {
   return nullptr;
 }
 
+std::byte* PageRanges::take_at_page_end(std::int64_t size_bytes) {
+  const std::int64_t size = whole_pages(size_bytes);
+  std::byte* const region = source_.reserve(size + page_bytes_);
+  return region != nullptr && source_.back(region, size) ? region + (size - size_bytes) : nullptr;
+}
+
 void PageRanges::give_back(std::byte* block, std::int64_t size_bytes) noexcept {
   --blocks_;
   insert(block, {whole_pages(size_bytes), true});

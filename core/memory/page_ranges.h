@@ -30,6 +30,9 @@ class PageRanges {
   std::byte* take_kept(std::int64_t size_bytes);
   // Takes a range with new memory; null if the system has none left.
   std::byte* take_clean(std::int64_t size_bytes);
+  // Takes new memory for a block of any size that ends where a page ends, in front of one without memory. It is not to be
+  // given back. Null if the system has none left.
+  std::byte* take_at_page_end(std::int64_t size_bytes);
   void give_back(std::byte* block, std::int64_t size_bytes) noexcept;
   // Gives memory back to the system until at most `max_bytes` are kept, or the system takes no more. Returns the
   // number of calls of the system.

@@ -18,7 +18,7 @@ void end_storage(Storage& storage) {
     foreign::end(storage);
   } else if (storage.data != nullptr) {
     // The memory is counted as returned before admission lets other operations take memory in its place.
-    device.allocator.give_back(storage.data, storage.size_bytes);
+    device.allocator.give_back_of(storage.data, storage.value_bytes, storage.size_bytes);
     if (storage.taken_early) device.early_memory_returned(storage.taken_by, storage.size_bytes);
   }
   delete &storage;

@@ -31,12 +31,14 @@ std::set<std::string> variables_read(const fs::path& folder) {
   return found;
 }
 
-TEST(Environment, HasTwoVariablesForTheLibrary) {
+// The last one is for tests of the CUDA backend.
+TEST(Environment, HasTwoVariablesForTheLibraryAndOneForItsTests) {
   const fs::path root(ASYNCGRAD_SOURCE_DIR);
   std::set<std::string> found;
   for (const char* folder : {"core", "autograd", "nn", "optim", "data", "backends", "experiment"})
     found.merge(variables_read(root / folder));
-  EXPECT_EQ(found, (std::set<std::string>{"\"ASYNCGRAD_SCHEDULE\"", "\"ASYNCGRAD_WORKERS\""}));
+  EXPECT_EQ(found, (std::set<std::string>{"\"ASYNCGRAD_SCHEDULE\"", "\"ASYNCGRAD_WORKERS\"",
+                                          "\"ASYNCGRAD_VALUES_AT_PAGE_ENDS\""}));
 }
 
 TEST(Environment, IsSearchedForOtherVariables) {

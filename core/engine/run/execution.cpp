@@ -35,7 +35,7 @@ void give_back_memory(const Invocation& invocation, int count, std::uint64_t num
   for (int i = 0; i < count; ++i) {
     Storage& storage = *invocation.operands[i].storage;
     if (storage.data == nullptr || invocation.views[i].access == Access::read || storage.taken_by != number) continue;
-    storage.device->allocator.give_back(storage.data, storage.size_bytes);
+    storage.device->allocator.give_back_of(storage.data, storage.value_bytes, storage.size_bytes);
     storage.device->holders.remove(storage);
     storage.data = nullptr;
   }

@@ -69,7 +69,7 @@ inline std::int64_t scratch_bytes(const Invocation& invocation) {
 // The same for one result.
 inline void take_memory_of(Storage& storage, std::uint64_t number) {
   const DeviceState& device = state_of(storage);
-  storage.data = storage.device->allocator.take(storage.size_bytes);
+  storage.data = storage.device->allocator.take_for(storage.value_bytes, storage.size_bytes);
   storage.taken_by = number;
   // Once f has arrived at the operation, this stays false: then admission need not be notified of the memory's return.
   // f alone usually decides, and it is in this thread's cache.

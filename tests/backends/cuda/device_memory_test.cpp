@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "asyncgrad/asyncgrad.h"
+#include "tests/backends/cuda/emulator/emulator.h"
 #include "tests/backends/cuda/fake_gpus.h"
 #include "tests/support/message_of.h"
 
@@ -52,6 +53,33 @@ TEST_F(CudaDeviceMemory, SynchronizingWaitsForWhatTheGpuWasGiven) {
   gpus_.api().fail("synchronize_device", 0, cudaErrorLaunchFailure);
   EXPECT_EQ(message_of([] { synchronize("cuda:0"); }), "[device] cuda:0: status 719");
   EXPECT_TRUE(message_of([&] { (x + 1).wait(); }).find("the device has failed") != std::string::npos);
+}
+
+// Reads one element of a tensor, or the one beyond its end, in a kernel.
+float read_there(const Tensor& x, std::int64_t i) {
+  const auto* const data = static_cast<const float*>(device_data(x));
+  float value = 0;
+  emulator::launch("a read", 1, 1, nullptr, [&] { value = *static_cast<const volatile float*>(data + i); });
+  return value;
+}
+
+TEST(CudaValuesAtPageEnds, LetNothingBeReadBeyondThem) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  FakeGpus gpus({.gpus = 1, .values_at_page_ends = true});
+  for (const std::int64_t count : {1, 16, 17, 1000, 100'000}) {
+    const Tensor x = full({count}, 3, {.device = "cuda:0"}), y = x + x;
+    EXPECT_EQ(y.to_vector<float>(), std::vector<float>(static_cast<std::size_t>(count), 6));
+    EXPECT_EQ(read_there(y, count - 1), 6);
+    if (count < 1000) {
+      EXPECT_DEATH(read_there(y, count), "");
+    }
+  }
+  // What goes back is found again.
+  const std::int64_t used = gpus.api().used_bytes(0), live = memory_figures("cuda:0").live_bytes;
+  for (int i = 0; i < 20; ++i) full({17}, i, {.device = "cuda:0"}).wait();
+  wait_all();
+  EXPECT_LE(gpus.api().used_bytes(0), used + (2 << 16));
+  EXPECT_EQ(memory_figures("cuda:0").live_bytes, live);
 }
 
 }  // namespace

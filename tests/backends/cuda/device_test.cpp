@@ -42,7 +42,11 @@ TEST_F(CudaDenseOnDevice, ReluKeepsNotANumber) {
   }
 }
 
-class CudaDevice : public OnFirstGpu, public testing::WithParamInterface<std::tuple<DType, std::size_t>> {};
+// What a kernel reads or writes beyond a value ends the process.
+class CudaDevice : public OnFirstGpu, public testing::WithParamInterface<std::tuple<DType, std::size_t>> {
+ protected:
+  CudaDevice() : OnFirstGpu(/*values_at_page_ends=*/true) {}
+};
 
 std::vector<double> values_of(const Tensor& x) { return to(to(x, float64), Device()).to_vector<double>(); }
 

@@ -3,6 +3,7 @@
 
 namespace asyncgrad::tests {
 
-FirstGpu::FirstGpu() : gpus_(std::make_shared<FakeGpus>(FakeApiOptions{.gpus = 1})) {}
+FirstGpu::FirstGpu(bool values_at_page_ends)
+    : gpus_(std::make_shared<FakeGpus>(FakeApiOptions{.gpus = 1, .values_at_page_ends = values_at_page_ends})) {}
 
 }  // namespace asyncgrad::tests

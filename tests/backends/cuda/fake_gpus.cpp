@@ -1,6 +1,7 @@
 #include "tests/backends/cuda/fake_gpus.h"
 
 #include <array>
+#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <utility>
@@ -69,6 +70,7 @@ Backend emulated_backend() {
 FakeGpus::FakeGpus(const FakeApiOptions& options) : api_(apis.emplace_back(options)) {
   api_in_use = &api_;
   gpus.fill(nullptr);
+  if (options.values_at_page_ends) setenv("ASYNCGRAD_VALUES_AT_PAGE_ENDS", "1", 1);
   emulator::set_streams(
       [](cudaStream_t stream, std::function<void()> task) { api_in_use->launch(stream, std::move(task)); });
   detail::Engine::get().replace_backend(DeviceType::cuda, &backends.emplace_back(emulated_backend()));
@@ -81,6 +83,7 @@ FakeGpus::~FakeGpus() {
 
 void FakeGpus::end() {
   api_.hold_kernels(false);
+  unsetenv("ASYNCGRAD_VALUES_AT_PAGE_ENDS");
   detail::Engine::get().replace_backend(DeviceType::cuda, nullptr);
 }
 

@@ -10,7 +10,8 @@ namespace asyncgrad::tests {
 // It is there while the object lives. There may be one such object at a time.
 class FirstGpu {
  public:
-  FirstGpu();
+  // `values_at_page_ends`: of an emulated one, see MemorySource; a real one has them there if gpu_check.sh says so.
+  explicit FirstGpu(bool values_at_page_ends = false);
 
   // Why there is none; empty if there is one.
   const std::string& missing() const { return missing_; }
@@ -23,6 +24,7 @@ class FirstGpu {
 // A test that is skipped where there is no GPU.
 class OnFirstGpu : public testing::Test {
  protected:
+  explicit OnFirstGpu(bool values_at_page_ends = false) : gpu_(values_at_page_ends) {}
   void SetUp() override {
     if (!gpu_.missing().empty()) GTEST_SKIP() << gpu_.missing();
   }

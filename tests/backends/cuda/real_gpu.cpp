@@ -3,7 +3,7 @@
 
 namespace asyncgrad::tests {
 
-FirstGpu::FirstGpu() {
+FirstGpu::FirstGpu(bool) {
   detail::cuda::Api& api = detail::cuda::cuda_api();
   int count = 0;
   const cudaError_t status = api.get_device_count(&count);
