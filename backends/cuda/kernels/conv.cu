@@ -197,7 +197,7 @@ void input_by_images(const KernelCall& call, const ConvExtents& e) {
     multiply_matrices(call, Op::conv_input, product, call.data<T>(1) + first * e.outputs * plane, call.data<T>(2),
                       columns);
     fold_inputs(call, call.data<T>(0) + first * e.channels * e.in_plane(), columns, bias_of<T>(call), e, images,
-                {.pixels = plane, .distance = depth * plane, .image = 0, .before = 0});
+                {.pixels = plane, .distance = depth * plane, .image = 0, .before = 0}, {0, e.height.in, 0});
   });
 }
 
@@ -211,14 +211,18 @@ void input_by_tiles(const KernelCall& call, const ConvExtents& e) {
     const Product product{
         .rows = tile.width, .columns = depth, .depth = e.outputs, .transpose_b = true, .batches = e.groups};
     multiply_matrices(call, Op::conv_input, product, tile_of.second, call.data<T>(2), tile_of.first);
-    const std::int64_t first_image = tile.begin / pixels.plane();
-    const std::int64_t end = (tile.begin + tile.width + pixels.plane() - 1) / pixels.plane();
-    fold_inputs(call, call.data<T>(0) + first_image * e.groups * e.channels * e.in_plane(), tile_of.first,
-                bias_of<T>(call), e, std::min(end, e.batch) - first_image,
-                {.pixels = tile.width,
-                 .distance = 0,
-                 .image = pixels.plane(),
-                 .before = tile.begin - first_image * pixels.plane()});
+    const std::int64_t plane = pixels.plane(), end = tile.begin + tile.width;
+    const std::int64_t first_image = tile.begin / plane, end_image = std::min((end + plane - 1) / plane, e.batch);
+    const auto fold = [&](std::int64_t image, std::int64_t count, const InputRows& rows) {
+      fold_inputs(call, call.data<T>(0) + image * e.groups * e.channels * e.in_plane(), tile_of.first, bias_of<T>(call),
+                  e, count, {.pixels = tile.width, .distance = 0, .image = plane, .before = tile.begin - image * plane},
+                  rows);
+    };
+    if (plane <= tile.width) return fold(first_image, end_image - first_image, {0, e.height.in, e.height.in});
+    for (std::int64_t image = first_image; image < end_image; ++image) {  // two at most, a part of each
+      const std::int64_t first = image * plane;
+      fold(image, 1, rows_read(e, std::max(tile.begin - first, std::int64_t{0}), std::min(end - first, plane)));
+    }
   });
 }
 

@@ -230,6 +230,26 @@ struct ImageColumns {
   std::int64_t before;    // those of the first image that are in earlier tiles
 };
 
+// The rows of inputs that are visited for a tile. Those before `begun` have sums of earlier tiles, if the image has.
+struct InputRows {
+  std::int64_t begin, end, begun;
+};
+
+// Those that the tile's outputs of its only image may have read, behind those visited for earlier tiles, and all that are
+// left for the last one. `first`, `last`: the image's first output that is in the tile, and the one behind the last.
+inline InputRows rows_read(const ConvExtents& e, std::int64_t first, std::int64_t last) {
+  const ConvAxis& h = e.height;
+  const auto visited_before = [&](std::int64_t output) {  // the rows of inputs for the outputs before this one
+    const std::int64_t row = (output + e.width.out - 1) / e.width.out;
+    if (row == 0 || row >= h.out) return row == 0 ? std::int64_t{0} : h.in;
+    const std::int64_t end = (row - 1) * h.stride - h.padding + (h.kernel - 1) * h.dilation + 1;
+    return std::clamp<std::int64_t>(std::max(end, row * h.stride - h.padding), 0, h.in);
+  };
+  const std::int64_t begin = first / e.width.out * h.stride - h.padding;
+  const std::int64_t begun = visited_before(first);
+  return {std::min(std::clamp<std::int64_t>(begin, 0, h.in), begun), visited_before(last), begun};
+}
+
 // dx of some images = bias + columns (channels, kernel height, kernel width, pixels), each element the sum of those for
 // the outputs that have read it. An image that began in an earlier tile is added to.
 template <class T, int at_once>  // columns of the kernel
@@ -237,17 +257,19 @@ struct FoldInputs {
   T* dx;
   const T *columns, *bias;  // the bias may be null
   ImageColumns images;
+  InputRows rows;
   SmallAxis height, width;
-  Divisor by_plane, by_row, by_channels;
+  Divisor by_rows, by_row, by_channels;
 
   __device__ void operator()(std::int64_t number) const {
-    const Divided in_plane = by_plane(number), at = by_channels(in_plane.quotient);
+    const Divided in_plane = by_rows(number), at = by_channels(in_plane.quotient);
     const Divided pixel = by_row(in_plane.remainder);
     const int first_output = static_cast<int>(at.quotient * images.image - images.before);
     const int end_output = static_cast<int>(images.pixels);
-    const int input_row = static_cast<int>(pixel.quotient), input_column = static_cast<int>(pixel.remainder);
-    T* const to = dx + number;
-    T sum = first_output < 0 ? *to : bias == nullptr ? T(0) : __ldg(bias + at.remainder);
+    const int input_row = static_cast<int>(rows.begin + pixel.quotient);
+    const int input_column = static_cast<int>(pixel.remainder);
+    T* const to = dx + (in_plane.quotient * height.in + input_row) * width.in + input_column;
+    T sum = first_output < 0 && input_row < rows.begun ? *to : bias == nullptr ? T(0) : __ldg(bias + at.remainder);
     const T* line =
         columns + at.quotient * images.distance + at.remainder * height.kernel * width.kernel * images.pixels;
     for (int i = 0; i < height.kernel; ++i, line += width.kernel * images.pixels) {
@@ -272,12 +294,13 @@ struct FoldInputs {
 
 template <class T>
 void fold_inputs(const KernelCall& call, T* dx, const T* columns, const T* bias, const ConvExtents& e,
-                 std::int64_t count, const ImageColumns& images) {
-  const std::int64_t channels = e.groups * e.channels;
+                 std::int64_t count, const ImageColumns& images, const InputRows& rows) {
+  const std::int64_t channels = e.groups * e.channels, elements = (rows.end - rows.begin) * e.width.in;
+  if (elements == 0) return;
   visit_columns_at_once(e.width, [&]<int at_once>(std::integral_constant<int, at_once>) {
-    for_each(call, count * channels * e.in_plane(),
-             FoldInputs<T, at_once>{dx, columns, bias, images, SmallAxis(e.height), SmallAxis(e.width),
-                                    Divisor(e.in_plane()), Divisor(e.width.in), Divisor(channels)});
+    for_each(call, count * channels * elements,
+             FoldInputs<T, at_once>{dx, columns, bias, images, rows, SmallAxis(e.height), SmallAxis(e.width),
+                                    Divisor(elements), Divisor(e.width.in), Divisor(channels)});
   });
 }
 

@@ -1,7 +1,7 @@
 // What comes before each element of a line, combined. Internal.
 //
-// Long lines are cut into the chunks of a reduction: first each chunk is reduced, then the chunks of a line are scanned,
-// and then the elements of each chunk. So the order depends on the shape alone.
+// Long lines are cut into the chunks of a reduction: first each chunk is reduced, then the chunks of a line are scanned in
+// the same way, and then the elements of each chunk. So the order depends on the shape alone.
 #pragma once
 
 #include "asyncgrad/backends/cuda/kernels/reduce.cuh"
@@ -49,26 +49,26 @@ struct ReduceForScan : Scan {
   __device__ void finish(std::int64_t, const typename Scan::Partial&) const {}
 };
 
-// Puts into the place of each chunk's partial what comes before the chunk. The partials are (outer, chunks, inner).
+// The scan of the chunks' partials, (outer, chunks, inner): puts into the place of each what comes before the chunk.
 template <class Scan>
-struct ScanChunks {
+struct ScanPartials : Scan {
   using Partial = typename Scan::Partial;
-  Scan scan;
-  Lines lines;  // of partials
-  bool from_end;
   Partial* partials;
 
-  __device__ void operator()(std::int64_t line) const {
-    const std::int64_t first = lines.first(line);
-    Partial before = scan.identity();
-    for (std::int64_t k = 0; k < lines.axis; ++k) {
-      Partial& partial = partials[first + (from_end ? lines.axis - 1 - k : k) * lines.inner];
-      const Partial next = scan.combine(before, partial);
-      partial = before;
-      before = next;
-    }
+  __device__ Partial value(std::int64_t, std::int64_t element) const { return partials[element]; }
+  __device__ void put(std::int64_t, std::int64_t element, const Partial& before, const Partial&) const {
+    partials[element] = before;
   }
 };
+template <class Scan>
+ScanPartials<Scan> of_partials(const Scan& scan, typename Scan::Partial* partials) {
+  return {scan, partials};
+}
+template <class Scan>
+ScanPartials<Scan> of_partials(ScanPartials<Scan> scan, typename Scan::Partial* partials) {
+  scan.partials = partials;
+  return scan;
+}
 
 template <class Scan>
 struct ScanChunk {
@@ -95,25 +95,25 @@ struct ScanChunk {
   }
 };
 
-// A partial for each chunk, which has at least 64 elements.
+// A partial for each chunk, which has at least 64 elements, and for the chunks of those.
 template <class Scan>
-std::int64_t scan_scratch_bytes(const Lines& lines) {
-  return lines.chunks() == 1
-             ? 0
-             : lines.count() * lines.chunks() * static_cast<std::int64_t>(sizeof(typename Scan::Partial));
+std::int64_t scan_scratch_bytes(Lines lines) {
+  std::int64_t partials = 0;
+  for (; lines.chunks() > 1; lines.axis = lines.chunks()) partials += lines.count() * lines.chunks();
+  return partials * static_cast<std::int64_t>(sizeof(typename Scan::Partial));
 }
 
 // `scratch`: of scan_scratch_bytes. `from_end`: what comes before an element are those behind it.
 template <class Scan>
 void run_scan(const KernelCall& call, const Lines& lines, const Scan& scan, bool from_end, std::byte* scratch) {
+  using Partial = typename Scan::Partial;
   if (lines.axis == 0) return;
-  typename Scan::Partial* partials = nullptr;
-  if (lines.chunks() > 1) {
-    partials = reinterpret_cast<typename Scan::Partial*>(scratch);
-    reduce_chunks(call, lines, ReduceChunk<ReduceForScan<Scan>>{{scan}, lines, partials});
-    for_each(call, lines.count(),
-             ScanChunks<Scan>{scan, {lines.outer, lines.chunks(), lines.inner}, from_end, partials});
-  }
+  const std::int64_t chunks = lines.chunks();
+  if (chunks == 1) return for_chunks(call, lines, ScanChunk<Scan>{scan, lines, from_end, nullptr});
+  auto* const partials = reinterpret_cast<Partial*>(scratch);
+  reduce_chunks(call, lines, ReduceChunk<ReduceForScan<Scan>>{{scan}, lines, partials});
+  run_scan(call, {lines.outer, chunks, lines.inner}, of_partials(scan, partials), from_end,
+           scratch + lines.count() * chunks * static_cast<std::int64_t>(sizeof(Partial)));
   for_chunks(call, lines, ScanChunk<Scan>{scan, lines, from_end, partials});
 }
 

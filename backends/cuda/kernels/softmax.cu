@@ -86,7 +86,8 @@ struct EachLine {
 template <class Body>
 void for_lines(const KernelCall& call, const Lines& lines, const Body& body) {
   if (lines.axis == 0) return;
-  if (lines.inner > 1) {
+  constexpr std::int64_t many = 16384;  // lines that keep a GPU busy by a thread each
+  if (lines.inner > 1 && lines.count() >= many) {
     for_teams<1>(call, lines.count(), body);  // neighbours read neighbouring elements
   } else {
     for_teams_of(lines.axis, call, lines.count(), body);

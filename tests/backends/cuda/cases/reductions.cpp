@@ -72,7 +72,8 @@ DeviceCases reduction_cases() {
        {Op::argsort},
        [](Inputs& in) {  // of some elements that are equal, and of some NaN
          Results results;
-         for (const Shape& shape : {Shape{30, 12}, Shape{7, 100}, Shape{3, 40, 5}, Shape{1, 1030}, Shape{0, 3}}) {
+         for (const Shape& shape :
+              {Shape{30, 12}, Shape{7, 100}, Shape{3, 40, 5}, Shape{1, 1030}, Shape{1, 2100}, Shape{0, 3}}) {
            const Tensor x = in.integers(shape, 40).to(in.dtype()), y = where(x == 7, x / 0 - x / 0, x);
            for (const bool descending : {false, true}) {
              results.push_back(argsort(y, {.axis = 1, .descending = descending}));
@@ -88,6 +89,9 @@ DeviceCases reduction_cases() {
       {"softmax_across",
        {Op::softmax, Op::softmax_grad},
        with_parameter({30, 7}, [](const Tensor& x) { return softmax(x, 0); })},
+      {"softmax_across_many",
+       {Op::softmax, Op::softmax_grad},
+       with_parameter({2, 20, 8200}, [](const Tensor& x) { return softmax(x, 1); })},
       {"log_softmax",
        {Op::log_softmax, Op::log_softmax_grad},
        with_parameter({3, 5000}, [](const Tensor& x) { return log_softmax(x); }),

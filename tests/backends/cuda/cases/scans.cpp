@@ -16,6 +16,11 @@ DeviceCases scan_cases() {
        {Op::cumsum},
        with_parameter({2, 33000}, [](const Tensor& x) { return cumsum(x, 1); }),
        1e-4},
+      // Of so many chunks that these are cut into chunks, too.
+      {"cumsum_of_many_chunks",
+       {Op::cumsum},
+       with_parameter({1, 4200, 2}, [](const Tensor& x) { return cumsum(x, 1); }),
+       1e-4},
       {"cumsum_of_nothing",
        {Op::cumsum},
        [](Inputs& in) {

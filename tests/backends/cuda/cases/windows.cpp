@@ -43,6 +43,12 @@ Results conv_of_many_tiles(Inputs& in) {
   const Tensor x = in.parameter({2, 2048, 18, 20}, 0, 1), w = in.parameter({1, 2048, 16, 16}, 0, 1);
   return with_gradients(in, conv2d(x, w), {x, w});
 }
+// The same of images of several tiles, whose outputs read overlapping rows, or leave rows out.
+Results conv_of_large_planes(Inputs& in, std::int64_t stride) {
+  const std::int64_t images = stride == 1 ? 2 : 1, height = 4 * stride + 2;  // 5 rows of 8 outputs
+  const Tensor x = in.parameter({images, 8192, height, 12}, 0, 1), w = in.parameter({1, 8192, 4, 9}, 0, 1);
+  return with_gradients(in, conv2d(x, w, Tensor(), {.stride = {stride, 1}, .padding = {1, 2}}), {x, w});
+}
 // In float64 the images do not fit into one tile, and two of them do.
 Results conv_of_many_images(Inputs& in) {
   const Tensor x = in.parameter({3, 192, 23, 23}, 0, 1), w = in.parameter({2, 192, 16, 16}, 0, 1);
@@ -96,6 +102,14 @@ DeviceCases window_cases() {
       conv2d_case("of_no_images", {0, 15, 7, 9}, {10, 15, 3, 3}, true),
       conv2d_case("direct_of_no_images", {0, 3, 7, 9}, {4, 3, 3, 3}, true),
       {"conv2d_of_many_tiles", {Op::conv, Op::conv_input, Op::conv_weight}, conv_of_many_tiles, 1e-4},
+      {"conv2d_of_large_planes",
+       {Op::conv, Op::conv_input, Op::conv_weight},
+       [](Inputs& in) { return conv_of_large_planes(in, 1); },
+       1e-4},
+      {"conv2d_of_large_planes_with_gaps",
+       {Op::conv, Op::conv_input, Op::conv_weight},
+       [](Inputs& in) { return conv_of_large_planes(in, 5); },
+       1e-4},
       {"conv2d_of_many_images", {Op::conv, Op::conv_input, Op::conv_weight}, conv_of_many_images, 1e-4},
       conv_case("conv1d", {3, 12, 40}, {10, 12, 5}, 10,
                 [](const Tensor& x, const Tensor& w, const Tensor& bias) {
