@@ -49,6 +49,12 @@ class BothBackends {
     return *this;
   }
 
+  template <class Attributes>
+  BothBackends& run_on_cuda_alone(Op op, const Attributes& attributes) {
+    run_on_cuda(op, views(cuda_), attributes);
+    return *this;
+  }
+
   template <class T>
   std::vector<T> cuda_values(int operand = 0) const {
     return cuda_[static_cast<std::size_t>(operand)].values<T>();

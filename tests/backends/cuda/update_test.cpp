@@ -58,6 +58,18 @@ TEST(CudaUpdateRows, HasTheCpusBits) {
   });
 }
 
+// An index out of range, which lies on the device and cannot be checked before, changes nothing.
+TEST(CudaUpdateRows, OfARowThatIsNotThereChangeNothing) {
+  using Rule = std::tuple_element_t<0, rules::Rules>;
+  const UpdateLists<Rule, float> lists({Shape{4, 3}});
+  BothBackends both;
+  for (const auto& list : lists.updated) both.update({4, 3}, list[0]);
+  if (Rule::counts_steps) both.update({static_cast<std::int64_t>(lists.counts[0].size())}, lists.counts[0]);
+  both.input<std::int64_t>({3}, {4, -1, 1 << 20}).input<std::int64_t>({3}, {0, 1, 2}).random_input<float>({3, 3});
+  both.run_on_cuda_alone(Op::update_rows, lists.attributes());
+  EXPECT_EQ(both.cuda_values<float>(), lists.updated[0][0]);
+}
+
 }  // namespace
 
 }  // namespace asyncgrad::detail
