@@ -9,8 +9,9 @@
 #   release     10 minutes of random programs in a release
 #   tsan        5 minutes of them under the thread sanitizer
 #   refusals    every request to the system refused, one at a time and from there on, in a release
-#   cuda        the tests of the CUDA backend with ten seeds of the emulator, and with each of the faults that a test must
-#               see; its kernels for every architecture, where nvcc is
+#   cuda        the tests of the CUDA backend with ten seeds of the emulator, with every status at every call of CUDA, and
+#               with each of the faults that a test must see; its kernels for every architecture, and the Python package
+#               with them, by CUDA's compiler from PyPI
 #   wheel       the Python package, made and tested in a new environment of each Python that there is
 #   docs        the site of the documentation: every link, and every page and the search in headless Chromium
 #
@@ -39,11 +40,29 @@ test_cuda() {
     EMULATOR_SEED=$((seed + i)) build/release/tests/backends/cuda/cuda_tests --gtest_brief=1 ||
       { echo "EMULATOR_SEED=$((seed + i))"; status=1; }
   done
+  FAULT_SWEEP=1 build/release/tests/backends/cuda/cuda_tests --gtest_brief=1 --gtest_filter='*CudaFaultSweep*' || status=1
   tests/backends/cuda/mutants/mutants.py || status=1
-  if command -v nvcc >/dev/null; then
-    cmake -S . -B build/cuda -G Ninja -DCMAKE_BUILD_TYPE=Release -DASYNCGRAD_CUDA=ON -DASYNCGRAD_WERROR=ON \
-      -DASYNCGRAD_INSTRUCTION_SETS=native >/dev/null && cmake --build build/cuda --target asyncgrad -- --quiet || status=1
-  fi
+  compile_cuda || status=1
+  return $status
+}
+
+compile_cuda() (
+  scripts/setup.sh --cuda-compiler || return
+  export PATH=$PWD/.deps/cuda_compiler/bin:$PATH
+  cmake -S . -B build/cuda -G Ninja -DCMAKE_BUILD_TYPE=Release -DASYNCGRAD_CUDA=ON -DASYNCGRAD_WERROR=ON \
+    -DASYNCGRAD_INSTRUCTION_SETS=native >/dev/null && cmake --build build/cuda --target asyncgrad -- --quiet &&
+    scripts/wheel.sh --cuda && try_cuda_wheel
+)
+
+# In a new environment, without the compiler: the package says why there is no GPU, or computes there.
+try_cuda_wheel() {
+  local folder status=0
+  folder=$(mktemp -d)
+  { python3 -m venv "$folder" && "$folder/bin/python" -m pip --quiet install build/wheels/cuda/asyncgrad-*.whl &&
+    env PATH=/usr/bin:/bin "$folder/bin/python" -c "
+import asyncgrad as ag
+print(ag.why_no_gpu() or ag.ones((2, 2), device='cuda:0').sum().item(), ag.ones((2, 2)).sum().item())"; } || status=1
+  rm -rf "$folder"
   return $status
 }
 
