@@ -55,6 +55,7 @@ DeviceCases attention_cases();
 DeviceCases elementwise_cases();
 DeviceCases movement_cases();
 DeviceCases normalisation_cases();
+DeviceCases nothing_cases();
 DeviceCases product_cases();
 DeviceCases random_cases();
 DeviceCases reduction_cases();
