@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs what takes too long for every commit: random programs for many minutes, in a release and under the thread
-# sanitizer, all refusals, the CUDA backend with faults in it, the Python package, and the site of the documentation.
-# Every part runs; the status is 0 if all passed.
+# sanitizer, all refusals, the CUDA backend with faults in it, the Python package, trainings on a Ray
+# cluster, and the site of the documentation. Every part runs; the status is 0 if all passed.
 #
 #   scripts/nightly.sh [--seed S] [PART...]     S: of the random programs; without it one that is drawn and printed
 #   scripts/nightly.sh --help
@@ -13,6 +13,7 @@
 #               with each of the faults that a test must see; its kernels for every architecture, and the Python package
 #               with them, by CUDA's compiler from PyPI
 #   wheel       the Python package, made and tested in a new environment of each Python that there is
+#   ray         trainings on a Ray cluster that loses nodes
 #   docs        the site of the documentation: every link, and every page and the search in headless Chromium
 #
 # Without a PART it runs all of them.
@@ -94,12 +95,12 @@ while (($#)); do
   case $1 in
     --help) help; exit ;;
     --seed) seed=${2:?--seed wants a number}; shift ;;
-    release | tsan | refusals | cuda | wheel | docs) parts+=("$1") ;;
+    release | tsan | refusals | cuda | wheel | ray | docs) parts+=("$1") ;;
     *) printf "There is no '%s'. See scripts/nightly.sh --help\n" "$1" >&2; exit 2 ;;
   esac
   shift
 done
-((${#parts[@]})) || parts=(release tsan refusals cuda wheel docs)
+((${#parts[@]})) || parts=(release tsan refusals cuda wheel ray docs)
 
 scripts/setup.sh || exit
 echo "The seed is $seed"
@@ -112,6 +113,8 @@ for part in "${parts[@]}"; do
     test_cuda || failed+=("$part")
   elif [[ $part == wheel ]]; then
     test_wheel || failed+=("$part")
+  elif [[ $part == ray ]]; then
+    scripts/ray.sh || failed+=("$part")
   elif [[ $part == docs ]]; then
     look_at_site || failed+=("$part")
   else
