@@ -7,6 +7,7 @@ That of sgd without momentum is, but here numbers may be negative, and the gradi
 import typing
 
 import asyncgrad as ag
+from asyncgrad import extend
 
 from .. import autograd
 from ..context import of_device
@@ -91,8 +92,29 @@ _STALE = ("Gradient of Parameter `{}` on context {} has not been updated by back
           "Parameters with stale gradient")
 
 
+def _sum_over_devices(arrays):
+    grads = [array.grad for array in arrays]
+    return grads[0] if len(grads) == 1 else ag.reduce_add(grads, arrays[0].device)
+
+
+_SYNCHRONOUS = ("dist", "dist_sync", "dist_device_sync", "dist_sync_device")
+
+
+def _world_of(kvstore):
+    """The processes whose gradients are added: those that mpiexec has started, for a kvstore whose name begins with dist."""
+    if not isinstance(kvstore, str) or not kvstore.startswith("dist"):
+        return ag.dist.World()
+    if kvstore not in _SYNCHRONOUS:
+        raise NotImplementedError(f"Trainer(kvstore={kvstore!r}): there is 'dist_sync', in which all processes step together")
+    return ag.dist.world()
+
+
 class Trainer:
-    """Updates parameters by a rule: sgd, nag, adam, adagrad, rmsprop or adadelta. step(batch_size) averages gradients."""
+    """Updates parameters by a rule: sgd, nag, adam, adagrad, rmsprop or adadelta. step(batch_size) averages gradients.
+
+    With kvstore="dist_sync" in a program that mpiexec has started, step() adds the gradients of all processes, and the
+    first one gives all parameters the values of process 0.
+    """
 
     def __init__(self, params, optimizer="sgd", optimizer_params=None, kvstore=None, update_on_kvstore=None,
                  **others):
@@ -114,6 +136,7 @@ class Trainer:
                 raise TypeError(f"the optimizer {optimizer} has no option {name}")
         # As in MXNet every parameter counts its own updates, and the scheduler gets the largest count.
         self._updates, self._counts, self._states = 0, {}, {}
+        self._world, self._sums, self._is_shared = _world_of(kvstore), None, False
 
     @property
     def learning_rate(self):
@@ -130,21 +153,34 @@ class Trainer:
         """Adds the gradients of all devices, divides by batch_size and updates. Waits for nothing.
 
         A gradient that no backward() has written since the last step raises UserWarning, before anything is updated; with
-        ignore_stale_grad it is left out.
+        ignore_stale_grad it is left out, which several processes cannot do.
         """
         self.allreduce_grads()
         self.update(batch_size, ignore_stale_grad)
 
     def allreduce_grads(self):
-        """Does nothing: update() adds the gradients of several devices."""
+        """Adds the gradients of all processes, of which update() makes use. Those of several devices update() adds."""
+        if self._world.size == 1:
+            return
+        arrays = [[extend.as_class(array, ag.Tensor) for array in parameter.list_data()] for parameter in self._params]
+        if not self._is_shared:
+            ag.dist.broadcast(arrays, self._world)
+            self._is_shared = True
+        wanted = [index for index, parameter in enumerate(self._params) if parameter.grad_req != "null"]
+        totals = [_sum_over_devices(self._params[index].list_data()) for index in wanted]
+        self._sums = dict(zip(wanted, ag.dist.sum(totals, self._world)))
 
     def update(self, batch_size, ignore_stale_grad=False):
-        """The same as step()."""
+        """The same as step(), after allreduce_grads()."""
+        if self._world.size > 1 and ignore_stale_grad:
+            raise NotImplementedError("ignore_stale_grad with several processes, which may not agree on what is stale")
         wanted = [(index, parameter) for index, parameter in enumerate(self._params) if parameter.grad_req != "null"]
         for _, parameter in wanted:
             for array in parameter.list_data():
                 if not ignore_stale_grad and not autograd.is_fresh(array):
                     raise UserWarning(_STALE.format(parameter.name, of_device(array.device)))
+        if self._sums is None:
+            self.allreduce_grads()
         counted = lr = None
         with ag.no_grad():
             for index, parameter in wanted:
@@ -158,12 +194,13 @@ class Trainer:
                 self._update(index, fresh, count, lr * parameter.lr_mult, self._rescale / batch_size)
                 for array in fresh:
                     autograd.mark_used(array)
+        self._sums = None
 
     def _update(self, index, fresh, count, lr, scale):
         """Updates a parameter's arrays on all devices by the gradients of those that have fresh ones."""
         parameter = self._params[index]
-        arrays, grads = parameter.list_data(), [array.grad for array in fresh]
-        total = grads[0] if len(grads) == 1 else ag.reduce_add(grads, arrays[0].device)
+        arrays = parameter.list_data()
+        total = _sum_over_devices(fresh) if self._sums is None else self._sums[index]
         wd = self._wd * parameter.wd_mult
         # One operation in place of two: the same numbers but for rounding.
         plain = self._rule.update is _sgd and not self._options.get("momentum") and not wd and self._clip is None
