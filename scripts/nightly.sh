@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs what takes too long for every commit: random programs for many minutes, in a release and under the thread
-# sanitizer, all refusals, the CUDA backend with faults in it, the Python package, trainings on a Ray
-# cluster, and the site of the documentation. Every part runs; the status is 0 if all passed.
+# sanitizer, all refusals, the CUDA backend with faults in it, processes in trouble, the Python package, trainings on a
+# Ray cluster, and the site of the documentation. Every part runs; the status is 0 if all passed.
 #
 #   scripts/nightly.sh [--seed S] [PART...]     S: of the random programs; without it one that is drawn and printed
 #   scripts/nightly.sh --help
@@ -12,6 +12,7 @@
 #   cuda        the tests of the CUDA backend with ten seeds of the emulator, with every status at every call of CUDA, and
 #               with each of the faults that a test must see; its kernels for every architecture, and the Python package
 #               with them, by CUDA's compiler from PyPI
+#   dist        1,000 troubles of one of several processes, with each MPI: it is stopped, killed, refused memory, …
 #   wheel       the Python package, made and tested in a new environment of each Python that there is
 #   ray         trainings on a Ray cluster that loses nodes
 #   docs        the site of the documentation: every link, and every page and the search in headless Chromium
@@ -67,6 +68,12 @@ print(ag.why_no_gpu() or ag.ones((2, 2), device='cuda:0').sum().item(), ag.ones(
   return $status
 }
 
+test_dist() {
+  scripts/dist.sh && cmake --preset release -DASYNCGRAD_MPI=ON >/dev/null &&
+    cmake --build build/release --target dist_tests -- --quiet &&
+    TROUBLES=1000 build/release/tests/dist_tests --gtest_brief=1 --gtest_filter='*TroubleOfOneRank*'
+}
+
 test_wheel() {
   local python folder status=0
   scripts/wheel.sh || return
@@ -95,12 +102,12 @@ while (($#)); do
   case $1 in
     --help) help; exit ;;
     --seed) seed=${2:?--seed wants a number}; shift ;;
-    release | tsan | refusals | cuda | wheel | ray | docs) parts+=("$1") ;;
+    release | tsan | refusals | cuda | dist | wheel | ray | docs) parts+=("$1") ;;
     *) printf "There is no '%s'. See scripts/nightly.sh --help\n" "$1" >&2; exit 2 ;;
   esac
   shift
 done
-((${#parts[@]})) || parts=(release tsan refusals cuda wheel ray docs)
+((${#parts[@]})) || parts=(release tsan refusals cuda | dist wheel ray docs)
 
 scripts/setup.sh || exit
 echo "The seed is $seed"
@@ -111,6 +118,8 @@ for part in "${parts[@]}"; do
     all_refusals || failed+=("$part")
   elif [[ $part == cuda ]]; then
     test_cuda || failed+=("$part")
+  elif [[ $part == dist ]]; then
+    test_dist || failed+=("$part")
   elif [[ $part == wheel ]]; then
     test_wheel || failed+=("$part")
   elif [[ $part == ray ]]; then

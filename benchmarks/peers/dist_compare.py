@@ -1,0 +1,59 @@
+"""Compares trainings on two processes: asyncgrad's with one process, and with PyTorch's DistributedDataParallel.
+
+    python3 benchmarks/peers/dist_compare.py [--build build/release] [--rounds 5]
+
+Needs a build with -DASYNCGRAD_MPI=ON and its target dist_steps, an mpiexec, and two idle cores. Each round runs all programs one
+after the other; the figures are medians over the rounds, with the smallest and the largest ratio.
+"""
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+
+import systems
+
+
+def output_of(command):
+    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    run = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=environment)
+    if run.returncode:
+        sys.exit(f"{command} failed:\n{run.stdout}{run.stderr}")
+    return json.loads(next(line for line in run.stdout.splitlines() if line.startswith("{")))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default=systems.ROOT / "build" / "release")
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    mpiexec = next(filter(None, map(shutil.which, ("mpiexec.mpich", "mpiexec.openmpi", "mpiexec"))), None)
+    mpiexec = mpiexec or systems.ROOT / ".deps" / "mpi" / "mpich" / "bin" / "mpiexec"
+    steps = os.path.join(options.build, "dist_steps")
+    two_ranks = [mpiexec, "-n", 2, steps]
+    pytorch = [systems.environment("pytorch"), systems.HERE / "dist_pytorch.py"]
+    results = {"one": [], "two": [], "pytorch": []}
+    for number in range(options.rounds):
+        results["one"].append(output_of([steps, "chapter", "--workers", 2]))
+        results["two"].append(output_of([*two_ranks, "chapter", "--workers", 1]))
+        results["pytorch"].append(output_of([*pytorch, 29500 + number]))
+    for other, name in (("one", "one process of two workers"), ("pytorch", "PyTorch's DistributedDataParallel, gloo")):
+        ratios = [mine["step_s"] / its["step_s"] for mine, its in zip(results["two"], results[other])]
+        print(f"chapter's step, two ranks over {name}: {statistics.median(ratios):.2f} "
+              f"({min(ratios):.2f} to {max(ratios):.2f})")
+    for name, runs in results.items():
+        print(f"  {name}: {statistics.median(run['step_s'] for run in runs) * 1e3:.1f} ms")
+    # A link over which the communication takes half as long as the computing of one process alone.
+    alone, free = output_of([steps, "mlp", "--workers", 1]), output_of([*two_ranks, "mlp", "--workers", 1])
+    received_bytes = 15 * 512 * 513 * 4  # by each of two ranks: half of the gradients, and half of the sums
+    rate = received_bytes / (alone["step_s"] / 2)
+    linked = [output_of([*two_ranks, "mlp", "--workers", 1, "--bytes-per-second", rate]) for _ in range(options.rounds)]
+    print(f"MLP 16 x 512 over {rate / 1e6:.0f} MB/s: hidden {statistics.median(run['hidden_share'] for run in linked):.0%}, "
+          f"of {statistics.median(run['moving_s'] for run in linked) * 1e3:.1f} ms in a step of "
+          f"{statistics.median(run['step_s'] for run in linked) * 1e3:.1f} ms (without the link {free['hidden_share']:.0%} of {free['moving_s'] * 1e3:.1f} "
+          f"in {free['step_s'] * 1e3:.1f} ms; computing alone {alone['step_s'] * 1e3:.1f} ms)")
+
+
+main()
