@@ -102,6 +102,20 @@ TEST_P(Mpi, RanksKeepEqualParameters) {
   EXPECT_THAT(output.lines(), Each(output.lines()[0])) << output.text;
 }
 
+// In parts every number of ranks and every budget has the same bits.
+TEST_P(Mpi, PartsHaveTheSameBitsOnAnyNumberOfRanks) {
+  std::set<std::string> hashes;
+  for (const int ranks : {1, 2, 4}) {
+    for (const char* budget : {"", "0"}) {
+      const Output output = run(ranks, std::string("train_parts ") + budget);
+      ASSERT_EQ(output.status, 0) << output.text;
+      EXPECT_THAT(output.lines(), SizeIs(ranks)) << output.text;
+      for (const std::string& line : output.lines()) hashes.insert(line);
+    }
+  }
+  EXPECT_THAT(hashes, SizeIs(1));
+}
+
 TEST_P(Mpi, FailureOfOneRankIsThatOfAll) {
   const Output output = run(3, "fail");
   ASSERT_EQ(output.status, 0) << output.text;
@@ -160,7 +174,8 @@ TEST_P(Mpi, UnfinishedCollectivesEndAll) {
 TEST_P(Mpi, ChildOfAForkHasNoPart) {
   const Output output = run(2, "fork_child");
   EXPECT_EQ(output.status, 0) << output.text;
-  EXPECT_THAT(output.lines(), SizeIs(6)) << output.text;
+  EXPECT_THAT(output.lines(), SizeIs(8)) << output.text;
+  EXPECT_THAT(output.text, HasSubstr("[Parts.mine] the child of a fork has no part in the world of its parent"));
   EXPECT_THAT(output.text, HasSubstr("[sum] the child of a fork has no part in the world of its parent"));
   EXPECT_THAT(output.text, HasSubstr("[world] the child of a fork has no part in the world of its parent"));
   EXPECT_THAT(output.text, HasSubstr("status 0, sum 2"));

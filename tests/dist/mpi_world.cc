@@ -87,6 +87,31 @@ void train(const ag::dist::World& world) {
       memory.peak_live_bytes <= bound ? "bounded" : fmt::format("{} of {}", memory.peak_live_bytes, bound));
 }
 
+// A training in parts, whose hash is the same on any number of ranks, though their own generators differ.
+void train_parts(const ag::dist::World& world) {
+  ag::dist::Parts parts(world, 8);
+  ag::Generator generator(11);  // for what is the same on all ranks
+  const ag::nn::Sequential net{ag::nn::Dense(64, 300, ag::relu, {.generator = &generator}), ag::nn::BatchNorm(300),
+                               ag::nn::Dropout(0.2), ag::nn::Dense(300, 1, {.generator = &generator})};
+  ag::optim::Adam adam(ag::nn::parameters(net), {.lr = 1e-3});
+  for (int step = 0; step < 6; ++step) {
+    const ag::Tensor x = ag::randn({32, 64}, {.generator = &generator}), y = ag::sum(x, 1, true);
+    const std::int64_t rows = 32 / world.size(), first = rows * world.rank();
+    const std::vector<ag::Tensor> own{x(ag::range(first, first + rows)), y(ag::range(first, first + rows))};
+    for (const int part : parts.mine()) {
+      const std::vector<ag::Tensor> batch = parts.rows(own, part);
+      ag::mean(ag::nn::l2_loss(net(batch[0]), batch[1])).backward();
+      parts.add(adam);
+    }
+    parts.average(adam);
+    adam.step();
+    adam.zero_grad();
+  }
+  std::vector<ag::Tensor> all;
+  for (const auto& [name, tensor] : ag::nn::state(net)) all.push_back(tensor);
+  say(world, "hash {:x}", hash_of(all));
+}
+
 // An operation of one rank fails. The others fail with its cause, nobody updates, and the training can go on.
 void fail(const ag::dist::World& world) {
   const ag::Tensor weight = ag::parameter(ag::ones({4}));
@@ -140,9 +165,10 @@ void leave_unfinished(const ag::dist::World& world) {
 }
 
 void fork_child(const ag::dist::World& world) {
-  ag::dist::sum(ag::ones({2}), world).wait();
+  ag::dist::Parts parts(world, 2);
   const pid_t child = fork();
   if (child == 0) {
+    say(world, "{}", message_of([&] { static_cast<void>(parts.mine()); }));
     say(world, "{}", message_of([&] { ag::dist::sum(ag::ones({2}), world); }));
     say(world, "{}", message_of([] { ag::dist::world(); }));
     std::exit(0);
@@ -223,6 +249,7 @@ void meet_trouble(const ag::dist::World& world, std::uint64_t seed) {
 
 const std::map<std::string, std::function<void(const ag::dist::World&)>> scenarios = {
     {"train", train},
+    {"train_parts", train_parts},
     {"fail", fail},
     {"differ", differ},
     {"end_early", end_early},
