@@ -167,6 +167,15 @@ void bind_batch_norm(nb::module_& m) {
       nb::arg("x"), nb::arg("mean"), nb::arg("variance"), nb::arg("weight") = nb::none(), nb::arg("bias") = nb::none(),
       nb::arg("epsilon") = asyncgrad::BatchNormOptions{}.epsilon,
       "batch_norm() with statistics that are given: x (N, C) or (N, C, ...), the others (C).");
+  m.def(
+      "update_running",
+      [](Handle running, double keep, Handle value, double weight) {
+        const Call call(value);
+        nn::update_running(tensor_from(running), keep, call.arg(tensor_from(value)), weight);
+      },
+      nb::arg("running"), nb::arg("keep"), nb::arg("value"), nb::arg("weight"),
+      "running <- keep running + weight value, in place and without a history: how a layer goes on with a running "
+      "statistic. In the loop over asyncgrad.dist.Parts.mine() average() makes the update.");
 }
 
 }  // namespace

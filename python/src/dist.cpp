@@ -1,7 +1,46 @@
 // The processes that train together.
 #include "binding.h"
+#include "rows.h"
+#include "values.h"
 
 namespace asyncgrad::python {
+
+namespace {
+
+int int_from(nb::handle given, const Asked& asked) {
+  return read_parameter(given, asked, static_cast<const int*>(nullptr));
+}
+
+void bind_parts(nb::module_& m) {
+  using dist::Parts;
+  nb::class_<Parts>(m, "_Parts")
+      .def(
+          "__init__",
+          [](Parts* self, const dist::World& world, nb::handle count) {
+            new (self) Parts(world, int_from(count, {"Parts", "count"}), here());
+          },
+          nb::arg("world"), nb::arg("count"))
+      .def_prop_ro("count", &Parts::count, "The number of parts of each batch.")
+      .def_prop_ro(
+          "share", [](const Parts& self) { return shown(self.share()); },
+          "This process's rows of each batch, for Batches(share=...): those of its parts.")
+      .def("_begin", [](Parts& self) { self.begin(here()); })
+      .def("_next", [](Parts& self) { return self.next() ? nb::cast(self.part()) : nb::none(); })
+      .def("_end", &Parts::end)
+      .def("_rows",
+           [](const Parts& self, nb::handle x, nb::handle part) {
+             const Call call(x);
+             return call.result(self.rows(call.arg(tensor_from(x)), int_from(part, {"Parts.rows", "part"})));
+           })
+      .def("_add", [](Parts& self, optim::Optimizer& optimizer) { self.add(optimizer, here()); })
+      .def("_average", [](Parts& self, optim::Optimizer& optimizer) { self.average(optimizer, here()); })
+      .def("get_state", &values_of<Parts>, "What a Checkpoint keeps: the seed, and the number of the step.")
+      .def(
+          "set_state", [](Parts& self, const nb::dict& state) { assign_values(self, state); }, nb::arg("state"),
+          "Goes on from what get_state() returned.");
+}
+
+}  // namespace
 
 void bind_dist(nb::module_& m) {
   nb::class_<dist::Figures>(m, "DistFigures", "How long collectives take, and how much of that is hidden.")
@@ -46,6 +85,7 @@ void bind_dist(nb::module_& m) {
   m.def("_sum_of_ranks", [](nb::handle tensor, const dist::World& world) {
     return Call(tensor_type).result(dist::sum(Arg(tensor_in(tensor.ptr()), here()), world));
   });
+  bind_parts(m);
 }
 
 }  // namespace asyncgrad::python

@@ -74,6 +74,15 @@ ScopeOfWith::Begin begin_of(const HeldObject& generator) {
   };
   return [generator] { return std::make_shared<Held>(generator); };
 }
+// Within a part of a training in parts.
+ScopeOfWith::Begin begin_of_parts(const HeldObject& parts) {
+  struct Held {
+    explicit Held(const HeldObject& object) : object(object), scope(*nb::cast<dist::Parts*>(object.get())) {}
+    HeldObject object;
+    dist::Parts::Scope scope;
+  };
+  return [parts] { return std::make_shared<Held>(parts); };
+}
 
 // The call of a layer, whose errors name its path.
 nb::object called_in_layer(const char* name, nb::handle function, const nb::tuple& args, const nb::dict& kwargs) {
@@ -89,8 +98,9 @@ void bind_scopes(nb::module_& m) {
   nb::class_<ScopeOfWith>(m, "_Scope")
       .def("__init__", [](ScopeOfWith* self, const std::string& kind) { new (self) ScopeOfWith(begin_of(kind)); })
       .def("__init__",
-           [](ScopeOfWith* self, nb::handle generator) {
-             new (self) ScopeOfWith(begin_of(HeldObject(nb::borrow(generator))));
+           [](ScopeOfWith* self, nb::handle object) {
+             const HeldObject held(nb::borrow(object));
+             new (self) ScopeOfWith(nb::isinstance<dist::Parts>(object) ? begin_of_parts(held) : begin_of(held));
            })
       .def("__enter__",
            [](nb::handle self) {

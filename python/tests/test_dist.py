@@ -52,6 +52,10 @@ os.write(1, f"result {world.size} {net.weight.data().tolist()}\\n".encode())
 """
 
 
+ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
+
+
 def launchers():
     found = [shutil.which("mpiexec.mpich"), shutil.which("mpiexec.openmpi")]
     deps = pathlib.Path(__file__).resolve().parents[2] / ".deps" / "mpi"
@@ -85,12 +89,10 @@ def outputs_of(program):
     """The number of processes and the lines that they print, for each MPI that is there and for 1 and 2 processes."""
     if not launchers():
         pytest.skip("no mpiexec is found")
-    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                   "OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
     outputs = []
     for launcher in launchers():
         for ranks in (1, 2):
-            run = subprocess.run([launcher, "-n", str(ranks), sys.executable, "-c", program], env=environment, timeout=120,
+            run = subprocess.run([launcher, "-n", str(ranks), sys.executable, "-c", program], env=ENVIRONMENT, timeout=120,
                                  capture_output=True, text=True)
             if "asyncgrad was built" in run.stderr:
                 continue  # without this family
@@ -119,3 +121,118 @@ def test_trainer_of_mxnet_knows_dist_sync_alone():
     gluon.Trainer({}, kvstore="dist_sync")
     with pytest.raises(NotImplementedError, match="there is 'dist_sync'"):
         gluon.Trainer({}, kvstore="dist_async")
+
+
+PARTS = """
+import os, numpy as np, asyncgrad as ag
+world = ag.dist.world(timeout_s=20)
+parts = ag.dist.Parts(world, 4)
+with ag.GeneratorScope(ag.Generator(5)):
+    net = ag.nn.Sequential(ag.nn.Dense(4, 8, ag.relu), ag.nn.BatchNorm(8), ag.nn.Dropout(0.3), ag.nn.Dense(8, 1))
+adam = ag.optim.Adam(net.parameters(), lr=0.01)
+rows = np.arange(104, dtype=np.float32).reshape(26, 4) / 96
+batches = ag.data.Batches((rows,), 8, share=parts.share)
+assert batches.left_out == 2
+for epoch in range(3):
+    for batch in batches:
+        for part in parts.mine():
+            x, = parts.rows(batch, part)
+            assert x.shape[0] == 2
+            (net(x) ** 2).mean().backward()
+            parts.add(adam)
+        parts.average(adam)
+        adam.step()
+        adam.zero_grad()
+state = b"".join(tensor.numpy().tobytes() for _, tensor in net.state()).hex()
+os.write(1, f"result {state}\\n".encode())
+"""
+
+
+def test_parts_have_the_same_bits_on_any_number_of_processes():
+    lines = set()
+    for command in [[]] + [[launcher, "-n", str(ranks)] for launcher in launchers() for ranks in (2, 4)]:
+        run = subprocess.run([*command, sys.executable, "-c", PARTS], env=ENVIRONMENT, timeout=120, capture_output=True, text=True)
+        if "asyncgrad was built" in run.stderr:
+            continue
+        assert run.returncode == 0, run.stdout + run.stderr
+        lines.update(line for line in run.stdout.splitlines() if line.startswith("result"))
+    assert len(lines) == 1
+
+
+def test_parts_put_the_generator_back():
+    parts, before = ag.dist.Parts(ag.dist.world(), 2), ag.default_generator()
+    place = before.place
+    with pytest.raises(KeyError):
+        for part in parts.mine():
+            assert ag.default_generator() is not before
+            ag.randn(3)
+            if part == 1:
+                raise KeyError
+    assert ag.default_generator() is before and before.place == place
+    for _ in parts.mine():
+        break
+    assert ag.default_generator() is before
+
+
+def test_parts_go_on_from_a_checkpoint(tmp_path):
+    sgd = ag.optim.SGD([ag.parameter(ag.ones(2))], lr=1.0)
+
+    def first_numbers(parts):
+        numbers = []
+        for _ in parts.mine():
+            numbers.append(ag.randn(2).tolist())
+            parts.add(sgd)
+        parts.average(sgd)
+        return numbers
+
+    parts = ag.dist.Parts(ag.dist.world(), 2)
+    first_numbers(parts)
+    ag.Checkpoint(parts=parts).save(str(tmp_path / "file"))
+    with ag.GeneratorScope(ag.Generator(9)):
+        other = ag.dist.Parts(ag.dist.world(), 2)
+    ag.Checkpoint(parts=other).load(str(tmp_path / "file"))
+    assert other.get_state() == parts.get_state() and parts.get_state()["step"] == 1
+    assert first_numbers(other) == first_numbers(parts)
+
+
+def test_parts_refuse_what_does_not_fit():
+    weight = ag.parameter(ag.ones(2))
+    sgd = ag.optim.SGD([weight], lr=1.0)
+    parts = ag.dist.Parts(ag.dist.world(), 4)
+    assert (parts.count, parts.share) == (4, (0, 4, 4))
+    with pytest.raises(ValueError, match=r"\[Parts\] count must be a power of two, because sums form one binary tree, got 6"):
+        ag.dist.Parts(ag.dist.world(), 6)
+    with pytest.raises(TypeError, match=r"\[Parts\] count must be"):
+        ag.dist.Parts(ag.dist.world(), "8")
+    with pytest.raises(ValueError, match=r"\[Parts.add\] no loop over mine\(\) goes on"):
+        parts.add(sgd)
+    with pytest.raises(ValueError, match=r"\[Parts.average\] 0 of this rank's 4 parts have ended, and 0 were added"):
+        parts.average(sgd)
+    with pytest.raises(ValueError, match=r"\[Parts.rows\] 4 parts cannot share the rows of x \(3, 2\) evenly"):
+        parts.rows((ag.ones(3, 2),), 0)
+    with pytest.raises(ValueError, match=r"\[Parts.rows\] part 4 is not one of this rank's, which are 0 to 3"):
+        parts.rows(ag.ones(4, 2), 4)
+    with pytest.raises(ValueError, match=r"\[Parts.mine\] the loop over mine\(\) at .* goes on"):
+        for _ in parts.mine():
+            list(parts.mine())
+    for part in parts.mine():
+        (weight * part).sum().backward()
+        parts.add(sgd)
+    parts.average(sgd)
+    assert weight.grad.tolist() == [1.5, 1.5]
+
+
+def test_running_statistics_of_a_layer_of_ones_own():
+    running = ag.zeros(2)
+    ag.nn.update_running(running, 0.5, ag.ones(2), 2.0)
+    assert running.tolist() == [2, 2]
+    sgd = ag.optim.SGD([ag.parameter(ag.ones(2))], lr=1.0)
+    parts = ag.dist.Parts(ag.dist.world(), 2)
+    for part in parts.mine():
+        ag.nn.update_running(running, 0.5, ag.full((2,), float(part)), 1.0)
+        parts.add(sgd)
+        assert running.tolist() == [2, 2]
+    parts.average(sgd)
+    assert running.tolist() == [1.5, 1.5]
+    with pytest.raises(ValueError, match=r"\[update_running\] running float32 \(2\) and value float32 \(3\) differ"):
+        ag.nn.update_running(running, 0.5, ag.ones(3), 1.0)

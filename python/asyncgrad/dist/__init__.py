@@ -9,12 +9,15 @@
         adam.step()
         adam.zero_grad()
 
-All processes call the same functions in the same order. In a world of one they queue nothing. docs/dist.md has more.
+Parts trains with the same bits on any number of processes. All processes call the same functions in the same order. In
+a world of one they queue nothing. docs/dist.md has more.
 """
+from collections.abc import Iterator as _Iterator
+
 from .. import _core
 from .._core import DistFigures, Optimizer, Tensor, World
 
-__all__ = ["DistFigures", "World", "average_gradients", "broadcast", "sum", "world"]
+__all__ = ["DistFigures", "Parts", "World", "average_gradients", "broadcast", "sum", "world"]
 
 
 def world(timeout_s: float = _core._world_timeout_s, lowest_common: bool = False, bytes_per_second: float = 0) -> World:
@@ -55,3 +58,55 @@ def sum(tensor, world: World):
     if isinstance(tensor, (list, tuple)):
         return _core._sums_of_ranks(tensor, world)
     return _core._sum_of_ranks(tensor, world)
+
+
+class Parts(_core._Parts):
+    """A training with the same bits on any number of processes: cuts each batch into `count` parts, a power of two.
+
+        parts = ag.dist.Parts(world, 8)
+        for batch in ag.data.Batches(images, 256, share=parts.share):
+            for part in parts.mine():
+                x, y = parts.rows(batch, part)
+                loss(net(x), y).mean().backward()
+                parts.add(adam)
+            parts.average(adam)
+            adam.step()
+            adam.zero_grad()
+
+    Every process computes count / world.size parts. Gradients are summed by one binary tree over the parts; in the loop the
+    default generator is the part's own; running statistics are updated part after part, by average(). The seed is that of
+    the default generator when this is made. A Checkpoint keeps it, and the number of the step.
+    """
+
+    def mine(self) -> _Iterator[int]:
+        """Begins a step: the numbers of this process's parts, for one `for` statement.
+
+        It drops what is left of a step that was not averaged, because of an exception for example.
+        """
+        self._begin()
+        try:
+            with _core._Scope(self):
+                while (part := self._next()) is not None:
+                    yield part
+        finally:
+            self._end()
+
+    def rows(self, batch, part):
+        """The rows of a part, of this process's rows of a batch: a tensor, or a tuple or list of them."""
+        if isinstance(batch, (tuple, list)):
+            return tuple(self._rows(x, part) for x in batch)
+        return self._rows(batch, part)
+
+    def add(self, optimizer: Optimizer) -> None:
+        """Takes the gradients of a part, after its backward(), so that the parameters have none. Queued.
+
+        Called once for each part and optimiser. A parameter without a gradient counts as zeros if another part has one.
+        """
+        self._add(optimizer)
+
+    def average(self, optimizer: Optimizer) -> None:
+        """Gives the parameters the average over all parts as their gradients: after the loop, before step(). Queued.
+
+        If an operation of any part fails, so do the updates after it, on all processes.
+        """
+        self._average(optimizer)

@@ -12,7 +12,7 @@ and dicts of layers count, too. Names are those of the C++ library, so files go 
 """
 from .._core import (
     binary_cross_entropy, cosine_loss, cosine_similarity, ctc_loss, half_squared_error, huber_loss, kl_divergence, l1_loss, l2_loss,
-    nll_loss, softmax_cross_entropy, squared_error,
+    nll_loss, softmax_cross_entropy, squared_error, update_running,
 )
 from . import init
 from .containers import Lambda, Recompute, Residual, recompute

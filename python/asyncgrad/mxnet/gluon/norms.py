@@ -67,7 +67,5 @@ class BatchNorm(HybridBlock):
                 f"in_channels={self.gamma.shape[0]})")
 
     def _update(self, mean, own_mean, var, own_var):
-        with ag.no_grad():
-            for kept, own in ((mean, own_mean), (var, own_var)):
-                kept *= self._momentum
-                kept += own.detach().reshape(-1) * (1 - self._momentum)
+        for kept, own in ((mean, own_mean), (var, own_var)):
+            ag.nn.update_running(kept, self._momentum, own.reshape(-1), 1 - self._momentum)
