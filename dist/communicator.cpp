@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cfenv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -180,6 +181,8 @@ void Communicator::end() {
 // Its waits end: the program brings a task, or ends.
 void Communicator::serve(const Connect& connect) {
   detail::BlockedSignals::block_for_good();
+  std::fesetenv(
+      FE_DFL_ENV);  // sums have the bits of workers, whatever the program has set: flushed subnormals, for one
   std::unique_ptr<Transport> made;
   std::exception_ptr error;
   try {

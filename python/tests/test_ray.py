@@ -1,5 +1,4 @@
 """python -m asyncgrad.dist.ray, on a cluster of three nodes of one CPU each, all on this machine."""
-import collections
 import os
 import pathlib
 import signal
@@ -20,7 +19,7 @@ except ImportError:
 # Its bits depend on the number of ranks, which is two.
 TRAINING = """
 import hashlib, os, sys, time, numpy as np, asyncgrad as ag
-checkpoint_file, steps = sys.argv[1], int(sys.argv[2])
+checkpoint_file, steps, pause_s = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 world = ag.dist.world(timeout_s=60)
 ag.manual_seed(world.rank)
 net = ag.nn.Sequential(ag.nn.Dense(4, 8, ag.relu), ag.nn.Dense(8, 1))
@@ -42,12 +41,11 @@ while progress["step"] < steps:
         if world.rank == 0:
             checkpoint.save(checkpoint_file)
         ag.dist.sum(ag.ones(1), world).item()  # nobody is further than one checkpoint
-    time.sleep(0.02)
+    time.sleep(pause_s)
     os.write(1, f"step {progress['step']} {os.environ.get('RAY_RAYLET_PID')}\\n".encode())
 digest = hashlib.sha256(b"".join(p.numpy().tobytes() for p in net.parameters())).hexdigest()
 os.write(1, f"hash {digest}\\n".encode())
 """
-STEPS = 60
 NODE = {"num_cpus": 1, "object_store_memory": 80 << 20}
 
 
@@ -116,10 +114,10 @@ def run(cluster, mpiexec, folder, *arguments):
     return process.returncode, output
 
 
-def training(folder):
+def training(folder, pause_s):
     program = folder / "training.py"
     program.write_text(TRAINING)
-    return [sys.executable, str(program), str(folder / "checkpoint"), str(STEPS)]
+    return [sys.executable, str(program), str(folder / "checkpoint"), "200", str(pause_s)]
 
 
 def hashes(output):
@@ -131,14 +129,13 @@ def raylet(node):
 
 
 def test_a_lost_node(cluster, mpiexec, folder):
-    program = training(folder)
-    undisturbed = subprocess.run([mpiexec, "-n", "2", *program], env=environment(), capture_output=True, text=True, timeout=120)
+    undisturbed = subprocess.run([mpiexec, "-n", "2", *training(folder, pause_s=0)], env=environment(), capture_output=True, text=True, timeout=120)
     assert undisturbed.returncode == 0, undisturbed.stderr
     os.remove(folder / "checkpoint")
 
-    times = collections.OrderedDict()
+    times = {}
     lines = []
-    with start(cluster, mpiexec, folder, "--sizes", "2", "--restarts", "1", "--", *program) as process:
+    with start(cluster, mpiexec, folder, "--sizes", "2", "--restarts", "1", "--", *training(folder, pause_s=0.05)) as process:
         for line in process.stdout:
             lines.append(line)
             words = line.split()
@@ -148,12 +145,15 @@ def test_a_lost_node(cluster, mpiexec, folder):
                 times["killed"] = time.monotonic()
             elif "is lost" in line:
                 times.setdefault("noticed", time.monotonic())
-            elif line.startswith("step ") and "noticed" in times:
-                times.setdefault("first step", time.monotonic())
+            elif "restart 1 of 1" in line:
+                times["started"] = time.monotonic()
+            elif line.startswith("step ") and "first step" not in times and "started" in times:
+                times["first step"] = time.monotonic()
+                assert int(words[1]) > 10 and int(words[1]) % 5 == 1  # after that of a checkpoint
     cluster.add_node(**NODE)
     output = "".join(lines)
     assert process.returncode == 0, output
-    assert "restart 1 of 1" in output and list(times) == ["killed", "noticed", "first step"], output
+    assert list(times) == ["killed", "noticed", "started", "first step"], output
     assert hashes(output) == hashes(undisturbed.stdout) and len(hashes(output)) == 1, output
     print({name: round(at - times["killed"], 1) for name, at in times.items()})
 
@@ -190,14 +190,14 @@ def test_no_such_program_on_a_node(cluster, mpiexec, folder):
     assert status == 127 and output.count("starting") == 1 and "cannot be started: No such file" in output, output
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_after_a_signal(cluster, mpiexec, folder, number):
     with start(cluster, mpiexec, folder, "--sizes", "2", "--", "sh", "-c", f"echo started; sleep 100; {folder}") as process:
         while "started" not in process.stdout.readline():
             pass
         assert len(left(folder, within_s=0)) > 3
         process.send_signal(number)
-        assert process.wait(30) == (143 if number == signal.SIGTERM else -9)
+        assert process.wait(30) == (-9 if number == signal.SIGKILL else 128 + number)
 
 
 def called(*arguments, without_ray=False):

@@ -2,6 +2,9 @@
 #include "asyncgrad/dist/collectives.h"
 
 #include <gmock/gmock.h>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
 
 #include <unistd.h>
 
@@ -388,6 +391,22 @@ TEST(Failure, LeavesTheRanksTogetherUnderEverySchedule) {
     recover();
   }
   set_engine_options(before);
+}
+
+// As a program does that was built with -ffast-math: the threads that it makes inherit this.
+TEST(Sum, KeepsSmallNumbersWhateverTheProgramHasSet) {
+#ifdef __SSE__
+  constexpr unsigned flushes_to_zero = 0x8040;
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(before | flushes_to_zero);
+  std::vector<float> sums(2);
+  as_ranks(2, [&](const dist::World& world) {
+    const Tensor smallest = Tensor::from(std::vector<float>{1e-40F}, {1});
+    sums[static_cast<std::size_t>(world.rank())] = dist::sum(smallest, world).to_vector<float>()[0];
+  });
+  _mm_setcsr(before);
+  EXPECT_EQ(sums, std::vector<float>(2, 2e-40F));
+#endif
 }
 
 TEST(Overlap, CountsWhatPassesWhileNothingIsComputed) {

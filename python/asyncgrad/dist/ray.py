@@ -28,14 +28,21 @@ __all__ = ["main"]
 
 NO_PROGRAM = 127  # the status of a shell that does not find a program
 
-# Options with which Python becomes the program that follows, and the kernel ends that when the process that started it
-# ends. It is text, because it runs on nodes that may not have asyncgrad. prctl(1, 9) is (PR_SET_PDEATHSIG, SIGKILL).
-TIED = ["-S", "-E", "-c", f"""import ctypes, os, sys
-ctypes.CDLL(None).prctl(1, 9)
+
+def tied(parent=None):
+    """Options with which Python becomes the program that follows, and the kernel ends that when its parent ends.
+
+    The process `parent` may have ended before. It is text, because it runs on nodes that may not have asyncgrad.
+    """
+    is_orphan = "False" if parent is None else f"os.getppid() != {parent}"
+    return ["-S", "-E", "-c", f"""import ctypes, os, sys
+ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
+if {is_orphan}: os._exit(1)
 try: os.execvp(sys.argv[1], sys.argv[1:])
 except OSError as error: os.write(2, f"{{sys.argv[1]}} cannot be started: {{error.strerror}}\\n".encode())
 os._exit({NO_PROGRAM})
 """]
+
 
 # What mpiexec calls as it would call ssh. It hands its arguments to this process, and ends with the status that it gets.
 AGENT = """#!/bin/sh
@@ -51,7 +58,7 @@ with socket.socket(socket.AF_UNIX) as call:
 def run_command(command):
     """Runs a shell's command on a node, as a Ray task. Returns its status and what it wrote; ranks write through mpiexec."""
     with tempfile.TemporaryFile() as output:
-        status = subprocess.call([sys.executable, *TIED, "sh", "-c", command], stdin=subprocess.DEVNULL, stdout=output,
+        status = subprocess.call([sys.executable, *tied(os.getpid()), "sh", "-c", command], stdin=subprocess.DEVNULL, stdout=output,
                                  stderr=output)
         output.seek(0)
         return status, output.read().decode(errors="replace")
@@ -100,11 +107,13 @@ class World:
         self.nodes = {re.sub("[.:]", "-", f"node{i}-{address}"): node for i, (node, address) in enumerate(zip(bundles, addresses))}
         self.bundles = {name: bundles[node] for name, node in self.nodes.items()}
         self.tasks = {}  # Ray's task -> (name of its node, connection to the agent that waits for it)
-        self.lost = {}  # name of a node -> why
+        self.lost = set()  # names of nodes
+        self.dead = set()  # ids of nodes that Ray's tasks found dead
+        self.next_check = 0.0  # of nodes, in seconds of time.monotonic()
 
     def command(self, mpiexec, agent, program):
         places = ",".join(f"{name}:{len(bundles)}" for name, bundles in self.bundles.items())
-        ranks = ["-n", str(sum(map(len, self.bundles.values()))), sys.executable, *TIED, *program]
+        ranks = ["-n", str(sum(map(len, self.bundles.values()))), sys.executable, *tied(), *program]
         version = subprocess.run([mpiexec, "--version"], capture_output=True, text=True).stdout
         if "HYDRA" in version:
             return [mpiexec, "-launcher", "ssh", "-launcher-exec", agent, "-disable-hostname-propagation", "-localhost",
@@ -122,22 +131,27 @@ class World:
             door.bind(f"{folder}/door")
             door.listen(128)
             door.settimeout(0.1)
-            process = subprocess.Popen([sys.executable, *TIED, *self.command(mpiexec, str(agent), program)],
+            process = subprocess.Popen([sys.executable, *tied(os.getpid()), *self.command(mpiexec, str(agent), program)],
                                        env={"ASYNCGRAD_WORKERS": str(self.cpus), **os.environ},
                                        stdin=subprocess.DEVNULL)  # a restart could not read it again
             try:
-                while process.poll() is None and not self.lost:
+                while (status := process.poll()) is None and not self.lost:
                     try:
                         self.start_task(door.accept()[0])
                     except TimeoutError:
                         self.look(timeout_s=0)
+                        self.check_nodes()
             finally:
                 self.end(process)
-        return 1 if self.lost else process.returncode
+        return 1 if self.lost and status != 0 else status
 
     def start_task(self, call):
         """Starts what an agent asks for: options of ssh, the name of a node, the words of a shell's command."""
-        words = json.loads(call.makefile().readline())
+        call.settimeout(5)
+        try:
+            words = json.loads(call.makefile().readline())
+        except (OSError, ValueError):  # the agent has ended
+            return call.close()
         while words[0].startswith("-"):
             del words[0]
         name, *command = words
@@ -156,10 +170,21 @@ class World:
                     say(f"{name} says:\n{output}")
             except ray.exceptions.RayError as error:
                 status = 1
-                self.lost[name] = error
-                say(f"{name} is lost: {str(error).splitlines()[0]}")
+                self.lost.add(name)
+                say(f"{name} is lost: {(str(error).splitlines() or [type(error).__name__])[0]}")
+                if isinstance(error, ray.exceptions.NodeDiedError):
+                    self.dead.add(self.nodes[name])
             with call, contextlib.suppress(OSError):  # the agent may have ended
                 call.sendall(f"{status}\n".encode())
+
+    def check_nodes(self):
+        """Notes nodes that are lost before their task has begun: Ray would keep it for ever."""
+        if time.monotonic() > self.next_check:
+            living = living_nodes()
+            for name in (name for name, node in self.nodes.items() if node not in living and name not in self.lost):
+                self.lost.add(name)
+                say(f"{name} is lost: Ray gets no sign of it")
+            self.next_check = time.monotonic() + 2
 
     def end(self, process):
         """Ends what is left of mpiexec and of the tasks."""
@@ -176,10 +201,9 @@ class World:
             call.close()
 
     def wait_until_ray_knows(self):
-        """Ray places new work on a lost node for some seconds more: until it misses the node's heartbeats."""
-        dead = {self.nodes[name] for name, why in self.lost.items() if isinstance(why, ray.exceptions.NodeDiedError)}
+        """Ray places new work on a dead node for some seconds more, until it misses the node's heartbeats."""
         end = time.monotonic() + 60
-        while dead & living_nodes().keys() and time.monotonic() < end:
+        while self.dead & living_nodes().keys() and time.monotonic() < end:
             time.sleep(0.2)
 
 
@@ -242,7 +266,8 @@ def main(arguments=None):
     except ConnectionError as error:
         say(f"there is no Ray cluster at {options.address}: `ray start --head` starts one. {error}")
         return 1
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends what is under way, too
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))  # ends what is under way, too
     try:
         return train(options)
     finally:
