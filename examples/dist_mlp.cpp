@@ -1,10 +1,14 @@
-// Trains an MLP on several processes, each of which has its rows of every batch: mpiexec -n 2 dist_mlp [--json FILE].
-// Alone it is the same training on one process.
+// Trains an MLP on several processes, each of which has its rows of every batch:
+//   mpiexec -n 2 dist_mlp [--parts N] [--json FILE]
+// Alone it is the same training on one process. With --parts 8 the parameters have the same bits on 1, 2, 4 or 8.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <fstream>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,13 +38,35 @@ std::uint64_t hash_of(const std::vector<ag::Tensor>& parameters) {
   return hash;
 }
 
-int main(int argc, char** argv) {
+struct Options {
+  int parts = 0;  // 0: none, so that the sums depend on the number of ranks
+  std::string json{};
+};
+
+// Throws std::invalid_argument for anything else.
+Options options_of(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; i += 2) {
+    const std::string name = argv[i];
+    if (i + 1 == argc || (name != "--parts" && name != "--json")) {
+      throw std::invalid_argument("usage: dist_mlp [--parts N] [--json FILE]");
+    }
+    if (name == "--parts") options.parts = std::stoi(argv[i + 1]);
+    if (name == "--json") options.json = argv[i + 1];
+  }
+  return options;
+}
+
+int main(int argc, char** argv) try {
+  const Options options = options_of(argc, argv);
   const ag::dist::World world = ag::dist::world();
   const ag::nn::Sequential net{ag::nn::Dense(3, 256, ag::relu), ag::nn::Dense(256, 256, ag::relu),
                                ag::nn::Dense(256, 1)};
   ag::optim::Adam adam(ag::nn::parameters(net), {.lr = 1e-3});
   ag::dist::broadcast(net, world);
-  ag::data::Batches batches(Curve(), {.batch_size = 256, .share = world.share()});
+  std::optional<ag::dist::Parts> parts;
+  if (options.parts > 0) parts.emplace(world, options.parts, ag::Location::current());
+  ag::data::Batches batches(Curve(), {.batch_size = 256, .share = parts ? parts->share() : world.share()});
 
   constexpr int epochs = 20;
   ag::Tensor loss;
@@ -48,9 +74,20 @@ int main(int argc, char** argv) {
   const auto start = std::chrono::steady_clock::now();
   for (int epoch = 0; epoch < epochs; ++epoch) {
     while (const auto batch = batches.next()) {
-      loss = ag::mean(ag::nn::l2_loss(net((*batch)[0]), (*batch)[1]));
-      loss.backward();
-      ag::dist::average_gradients(adam, world);  // queued, as all else
+      const auto backward = [&](const std::vector<ag::Tensor>& rows) {
+        loss = ag::mean(ag::nn::l2_loss(net(rows[0]), rows[1]));
+        loss.backward();
+      };
+      if (parts) {
+        for (const int part : parts->mine()) {
+          backward(parts->rows(*batch, part));
+          parts->add(adam);
+        }
+        parts->average(adam);
+      } else {
+        backward(*batch);
+        ag::dist::average_gradients(adam, world);  // queued, as all else
+      }
       adam.step();
       adam.zero_grad();
       ++steps;
@@ -62,12 +99,16 @@ int main(int argc, char** argv) {
   const double mean_loss = ag::dist::sum(loss, world).item() / world.size();
   const std::uint64_t hash = hash_of(ag::nn::parameters(net));
   if (world.rank() == 0) {
-    std::printf("%d ranks, %.2f ms a step, loss %.2e, parameters_hash %016llx\n", world.size(), step_s * 1e3, mean_loss,
-                static_cast<unsigned long long>(hash));
-    if (argc == 3 && std::string(argv[1]) == "--json") {
-      std::ofstream(argv[2]) << "{\"ranks\": " << world.size() << ", \"step_s\": " << step_s
-                             << ", \"parameters_hash\": \"" << std::hex << hash << "\"}\n";
+    std::printf("%d ranks, %d parts, %.2f ms a step, loss %.2e, parameters_hash %016llx\n", world.size(), options.parts,
+                step_s * 1e3, mean_loss, static_cast<unsigned long long>(hash));
+    if (!options.json.empty()) {
+      std::ofstream(options.json) << "{\"ranks\": " << world.size() << ", \"parts\": " << options.parts
+                                  << ", \"step_s\": " << step_s << ", \"parameters_hash\": \"" << std::hex << hash
+                                  << "\"}\n";
     }
   }
   return mean_loss < 1e-3 ? 0 : 1;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }
