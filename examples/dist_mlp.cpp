@@ -95,16 +95,18 @@ int main(int argc, char** argv) try {
   }
   ag::wait_all();
   const double step_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / steps;
+  const double hidden = world.figures().hidden_share();
 
   const double mean_loss = ag::dist::sum(loss, world).item() / world.size();
   const std::uint64_t hash = hash_of(ag::nn::parameters(net));
   if (world.rank() == 0) {
-    std::printf("%d ranks, %d parts, %.2f ms a step, loss %.2e, parameters_hash %016llx\n", world.size(), options.parts,
-                step_s * 1e3, mean_loss, static_cast<unsigned long long>(hash));
+    std::printf("%d ranks, %d parts, %.2f ms a step, %.0f %% hidden, loss %.2e, parameters_hash %016llx\n",
+                world.size(), options.parts, step_s * 1e3, hidden * 100, mean_loss,
+                static_cast<unsigned long long>(hash));
     if (!options.json.empty()) {
       std::ofstream(options.json) << "{\"ranks\": " << world.size() << ", \"parts\": " << options.parts
-                                  << ", \"step_s\": " << step_s << ", \"parameters_hash\": \"" << std::hex << hash
-                                  << "\"}\n";
+                                  << ", \"hidden_share\": " << hidden << ", \"step_s\": " << step_s
+                                  << ", \"parameters_hash\": \"" << std::hex << hash << "\"}\n";
     }
   }
   return mean_loss < 1e-3 ? 0 : 1;
