@@ -18,6 +18,15 @@ def run(program, **kwargs):
     return subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120, **kwargs)
 
 
+def test_a_wait_for_one_device():
+    x = ag.ones(1000, 1000) * 2
+    ag.wait_all("cpu")
+    assert x.is_ready()
+    ag.wait_all(device=x.device)
+    with pytest.raises(ag.Error, match="there is no cpu:7 here"):
+        ag.wait_all("cpu:7")
+
+
 def test_threads():
     results = {}
 
