@@ -104,7 +104,8 @@ Mark mark();
 // Waits, computing meanwhile, until everything is finished. Throws the oldest Error that no wait has thrown yet.
 void wait_all();
 // The same for everything that is queued so far on one device, copies from and to it included, and what that depends on.
-// Other devices go on, and what they have failed at so far is thrown, too. Throws Error if there is no such device.
+// Other devices go on, and what they have failed at so far is thrown, too. Throws Error inside an operation, and if there
+// is no such device; a GPU that nothing has used so far comes into use.
 void wait_all(Device device);
 
 // Lets a program go on after a failure: waits until everything is finished, then makes valid again, as it was, every

@@ -54,6 +54,19 @@ bool forks_wait();  // those of the calling thread
 
 const WaitHooks* wait_hooks();  // null: none are set
 
+// While it lives, forks of the calling thread wait for nothing: a library that it calls may start a program, while the
+// thread holds locks that a fork waits for.
+class ForksWaitForNothing {
+ public:
+  ForksWaitForNothing() { set_forks_wait(false); }
+  ForksWaitForNothing(const ForksWaitForNothing&) = delete;
+  ForksWaitForNothing& operator=(const ForksWaitForNothing&) = delete;
+  ~ForksWaitForNothing() { set_forks_wait(waited_); }
+
+ private:
+  const bool waited_ = forks_wait();
+};
+
 // While it lives, the calling thread's waits are not interrupted.
 class Uninterrupted {
  public:

@@ -28,6 +28,7 @@ PATH=$(dirname "$python"):$PATH "$python" -m build --wheel --no-isolation "${set
   exit 1
 }
 mkdir -p "$wheels"
+rm -f "$wheels"/asyncgrad-*.whl  # of another version
 LD_LIBRARY_PATH=$PWD/.deps/onednn/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} PATH=$(dirname "$python"):$PATH \
   "$python" -m auditwheel repair --strip --wheel-dir "$wheels" "$built"/asyncgrad-*.whl
 ls -1sh "$wheels"/asyncgrad-*.whl

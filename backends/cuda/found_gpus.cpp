@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "asyncgrad/core/wait_hooks.h"
+
 namespace asyncgrad::detail::cuda {
 
 namespace {
@@ -33,7 +35,8 @@ std::string why_refused(const cudaDeviceProp& properties, const std::string& dev
 
 std::string why_there_is_none(Api& api, cudaError_t status, int count) {
   if (status == cudaErrorInsufficientDriver) return "there is no driver for NVIDIA's GPUs here, or it is too old";
-  return status == cudaSuccess ? fmt::format("the number of GPUs is {}", count) : api.str(status);
+  if (status != cudaSuccess) return api.str(status);
+  return count == 0 ? "there is no GPU here" : fmt::format("the number of GPUs is {}", count);
 }
 
 std::string described(Api& api, cudaError_t status, int capability) {
@@ -57,6 +60,7 @@ std::string described(Api& api, cudaError_t status, int capability) {
 std::vector<DeviceDescription> found_gpus(Api& api, std::string& why_none) {
   std::vector<DeviceDescription> found;
   int count = 0;
+  const ForksWaitForNothing forks;  // the driver may start a program that makes its files
   cudaError_t status = api.get_device_count(&count);
   why_none = why_there_is_none(api, status, count);
   for (int index = 0; status == cudaSuccess && index < count; ++index) {

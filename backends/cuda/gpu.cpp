@@ -11,6 +11,7 @@
 #include "asyncgrad/core/backend/device_queue.h"
 #include "asyncgrad/core/device.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wait_hooks.h"
 
 namespace asyncgrad::detail::cuda {
 
@@ -52,6 +53,7 @@ bool is_refusal(cudaError_t status) { return std::ranges::find(refusals, status)
 
 Gpu::Gpu(Api& api, int index) : api_(api), index_(index) {
   const std::string name = Device(DeviceType::cuda, index).str();
+  const ForksWaitForNothing forks;  // the driver may start a program that makes its files
   const cudaError_t status = api.get_device_count(&count_);
   if (status != cudaSuccess || index >= count_) {
     throw_error("device", fmt::format("there is no {} here: {}", name, why_there_is_none(api, status, count_)));

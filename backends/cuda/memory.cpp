@@ -1,6 +1,7 @@
 #include "asyncgrad/backends/cuda/memory.h"
 
 #include <cstdlib>
+#include <string_view>
 
 namespace asyncgrad::detail::cuda {
 
@@ -8,13 +9,17 @@ namespace {
 
 constexpr std::size_t driver_share = 64;  // one part in so many: 1.3 of 80 GB
 
+bool is_asked_for_page_ends() {
+  const char* const value =
+      std::getenv("ASYNCGRAD_VALUES_AT_PAGE_ENDS");  // NOLINT(concurrency-mt-unsafe): nothing sets it
+  return value != nullptr && std::string_view(value) == "1";
+}
+
 CUdeviceptr address(const std::byte* begin) { return reinterpret_cast<CUdeviceptr>(begin); }
 
 }  // namespace
 
-// NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here sets it
-Memory::Memory(Gpu& gpu)
-    : gpu_(gpu), ends_values_at_pages_(std::getenv("ASYNCGRAD_VALUES_AT_PAGE_ENDS") != nullptr), users_{gpu.index()} {
+Memory::Memory(Gpu& gpu) : gpu_(gpu), ends_values_at_pages_(is_asked_for_page_ends()), users_{gpu.index()} {
   std::size_t page_bytes = 0;
   gpu.require(gpu.api().get_granularity(&page_bytes, gpu.index()));
   page_bytes_ = static_cast<std::int64_t>(page_bytes);

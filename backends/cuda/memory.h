@@ -20,7 +20,7 @@ class Memory final : public MemorySource {
   std::byte* reserve(std::int64_t size_bytes) override;
   bool back(std::byte* begin, std::int64_t size_bytes) override;
   bool unback(std::byte* begin, std::int64_t size_bytes) override;
-  // If the variable ASYNCGRAD_VALUES_AT_PAGE_ENDS of the environment is set when the GPU comes into use.
+  // If the variable ASYNCGRAD_VALUES_AT_PAGE_ENDS of the environment is 1 when the GPU comes into use.
   bool ends_values_at_pages() const override { return ends_values_at_pages_; }
 
  private:

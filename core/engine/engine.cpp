@@ -15,8 +15,10 @@
 #include "asyncgrad/core/engine/run/execution.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/memory/planner.h"
+#include "asyncgrad/core/sync/fork_locks.h"
 #include "asyncgrad/core/sync/malloc_room.h"
 #include "asyncgrad/core/sync/mutex.h"
+#include "asyncgrad/core/wait_hooks.h"
 
 namespace asyncgrad {
 
@@ -84,11 +86,19 @@ bool Engine::end_with_first_thread() {
 void Engine::before_fork() {
   making.lock();
   // Relaxed: the lock orders it.
-  if (Engine* const engine = instance.load(std::memory_order_relaxed)) engine->process_.before_fork();
+  if (Engine* const engine = instance.load(std::memory_order_relaxed)) {
+    engine->process_.before_fork();
+  } else if (forks_wait()) {
+    ForkLocks::lock_all();
+  }
 }
 
 void Engine::after_fork(bool in_child) {
-  if (Engine* const engine = instance.load(std::memory_order_relaxed)) engine->process_.after_fork(in_child);
+  if (Engine* const engine = instance.load(std::memory_order_relaxed)) {
+    engine->process_.after_fork(in_child);
+  } else if (forks_wait()) {
+    ForkLocks::unlock_all();
+  }
   making.unlock();
   if (in_child) end_with_first_thread();  // the thread is another
 }

@@ -74,11 +74,10 @@ std::byte* BlockCache::take_new(std::int64_t size_bytes) {
 std::byte* BlockCache::take_new_small(std::int64_t size_bytes) {
   const bool is_cut = !is_host_ && !ends_values_at_pages_;
   if (is_cut && slab_.left_bytes() < size_bytes && !make_slab()) return nullptr;
-  small_.add();
-  if (is_cut) return slab_.cut(size_bytes);
-  auto* const block = is_host_ ? static_cast<std::byte*>(std::aligned_alloc(64, static_cast<std::size_t>(size_bytes)))
-                               : large_.take_at_page_end(size_bytes);
-  if (block == nullptr) small_.remove();
+  auto* const block = is_cut     ? slab_.cut(size_bytes)
+                      : is_host_ ? static_cast<std::byte*>(std::aligned_alloc(64, static_cast<std::size_t>(size_bytes)))
+                                 : large_.take_at_page_end(size_bytes);
+  if (block != nullptr) small_.add();
   return block;
 }
 

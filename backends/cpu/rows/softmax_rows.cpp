@@ -124,6 +124,13 @@ class ShortRow {
     return fold_lanes(d_, folded[0], combine);
   }
 
+  // Running sums begin with 0, to which -0 adds nothing.
+  static HWY_INLINE T sum(const V (&row)[vectors]) {
+    V terms[vectors];
+    for (std::size_t v = 0; v < vectors; ++v) terms[v] = hn::Add(row[v], hn::Zero(d_));
+    return fold(terms, AddLanes());
+  }
+
  private:
   static constexpr hn::ScalableTag<T> d_{};
   std::int64_t last_;
@@ -147,7 +154,7 @@ struct Softmax {
       shape.load(x + at, hn::Set(d, -std::numeric_limits<T>::infinity()), row);
       const auto largest = hn::Set(d, shape.fold(row, LargerLanes()));
       for (auto& part : row) part = power_of_negative(hn::Sub(part, largest));
-      const auto scale = hn::Set(d, T{1} / shape.fold(row, AddLanes()));
+      const auto scale = hn::Set(d, T{1} / shape.sum(row));
       for (auto& part : row) part = hn::Mul(part, scale);
       shape.store(row, out + at);
     }
@@ -183,7 +190,7 @@ struct SoftmaxGrad {
       shape.load(y + at, hn::Zero(d), ys);
       shape.load(dy + at, hn::Zero(d), dys);
       for (std::size_t v = 0; v < vectors; ++v) products[v] = hn::Mul(ys[v], dys[v]);
-      const auto mean = hn::Set(d, shape.fold(products, AddLanes()));
+      const auto mean = hn::Set(d, shape.sum(products));
       for (std::size_t v = 0; v < vectors; ++v) ys[v] = hn::Mul(ys[v], hn::Sub(dys[v], mean));
       shape.store(ys, dx + at);
     }
@@ -215,7 +222,7 @@ void row_log_sums(const T* x, std::int64_t n, std::int64_t count, T* largest, T*
       shape.load(x + j * n, hn::Set(d, -std::numeric_limits<T>::infinity()), row);
       largest[j] = shape.fold(row, LargerLanes());
       for (auto& part : row) part = power_of_negative(hn::Sub(part, hn::Set(d, largest[j])));
-      sums[j] = shape.fold(row, AddLanes());
+      sums[j] = shape.sum(row);
     }
   } else {
     for (std::int64_t j = 0; j < count; ++j) {
@@ -279,7 +286,7 @@ struct LogSoftmaxGrad {
     for (std::int64_t at = 0; at < count * n; at += n) {
       shape.load(y + at, hn::Zero(d), ys);
       shape.load(dy + at, hn::Zero(d), dys);
-      const auto sum = hn::Set(d, shape.fold(dys, AddLanes()));
+      const auto sum = hn::Set(d, shape.sum(dys));
       for (std::size_t v = 0; v < vectors; ++v) {
         ys[v] = hn::Sub(dys[v], hn::Mul(VectorMath<T>::call(Is<Primitive::exp>(), ys[v]), sum));
       }
@@ -356,6 +363,7 @@ void each_line(const SoftmaxLines<T>& lines) {
   if (lines.step != 1) return each_column<Function>(n, lines.step, lines.count, lines.x, lines.dy, lines.out);
   n <= longest_turned_row ? each_turned_row<Function>(lines) : each_short_row<Function>(lines);
 }
+
 // Writes the largest element of each column, and behind these the logarithm of the sum of e^(x - largest).
 template <class T>
 struct LogSums {

@@ -22,8 +22,8 @@ constexpr std::int64_t long_bytes = 8LL << 20;  // of operands that take a devic
 constexpr int pauses_between_looks = 32;
 
 // Calls the function on a thread of its own, waits for it, and throws what it throws; an Error names the line of the
-// calling thread's call. std::async would bind the program
-// to the thread-local storage of libstdc++, for which a process that loads the library late may have no room.
+// calling thread's call. std::async would bind the program to the thread-local storage of libstdc++, for which a process that
+// loads the library late may have no room.
 template <class Function>
 void on_own_thread(Function function) {
   std::exception_ptr failure;

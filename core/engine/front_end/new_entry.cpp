@@ -59,6 +59,7 @@ void take_places(Operation& operation, const Submission& submission, Executors& 
   DeviceState& device = state_of(result);
   operation.place = place_on(device);
   operation.source.device = nullptr;
+  operation.devices = {&device, nullptr};
   operation.queue = compute_queue;
   if (submission.op != Op::copy) return;
   const Storage& copied = *submission.operands[1].impl->storage;
@@ -70,6 +71,7 @@ void take_places(Operation& operation, const Submission& submission, Executors& 
     computing.copied_bytes.fetch_add((&computing == &device ? result : copied).size_bytes, std::memory_order_relaxed);
   }
   operation.source = place_on(from);
+  operation.devices[1] = &from;
 }
 
 }  // namespace asyncgrad::detail

@@ -177,6 +177,8 @@ struct alignas(64) Operation {
   std::atomic<Edge*> successors_on_issue{nullptr};
   std::uint64_t ticket = 0;
   std::shared_ptr<LaunchRegion> region;
+  // Those of the places; unlike these they stay until the entry is used again, and only the front end reads them.
+  std::array<const DeviceState*, 2> devices{};
   std::shared_ptr<const void> owned;  // by a custom operation, source or collective until its end; see Submission
 
   bool has_more_operands() const { return invocation.operand_count > inline_operands; }

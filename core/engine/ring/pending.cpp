@@ -29,7 +29,7 @@ std::vector<std::uint64_t> unfinished_on(const DeviceState& device, const Ring& 
   std::vector<std::uint64_t> numbers;
   for (std::uint64_t number = ring.oldest().load(std::memory_order_seq_cst); number < next; ++number) {
     const Operation& operation = ring.at(number);
-    const bool is_there = operation.place.device == &device || operation.source.device == &device;
+    const bool is_there = std::ranges::find(operation.devices, &device) != operation.devices.end();
     if (is_there && !ring.is_finished(number)) numbers.push_back(number);
   }
   return numbers;

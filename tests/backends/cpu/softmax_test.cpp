@@ -12,8 +12,9 @@ struct Extents {
   std::int64_t outer, axis, inner;
 };
 
-const std::vector<Extents> all_extents = {{1, 1, 1},  {5, 10, 1}, {3, 17, 1}, {700, 130, 1}, {2, 9001, 1}, {1, 10, 100},
-                                          {3, 40, 7}, {0, 5, 2},  {2, 0, 3},  {300, 64, 1},  {2, 200, 90}};
+const std::vector<Extents> all_extents = {
+    {1, 1, 1}, {5, 10, 1},   {3, 17, 1},   {700, 130, 1}, {2, 9001, 1}, {1, 10, 100}, {3, 40, 7},  {0, 5, 2},
+    {2, 0, 3}, {300, 64, 1}, {2, 200, 90}, {40, 40, 1},   {9, 100, 1},  {5, 257, 1},  {37, 24, 1}, {3, 300, 1}};
 
 using Line = std::vector<double>;
 
@@ -138,6 +139,18 @@ void check_cross_entropy(std::int64_t samples, std::int64_t classes, double rang
   }
   expect_close(loss.values<T>(), losses, 8, 1);
   expect_close(dx.values<T>(), gradient, 30, 1e-2);
+}
+
+// Sums of -0 are 0 in rows of every length, as running sums begin with 0.
+TEST(LogSoftmax, GivesOneSignOfZeroInRowsOfEveryLength) {
+  for (const std::int64_t n : {5, 16, 17, 40, 64, 65, 128, 200, 256, 257, 1000}) {
+    const auto size = static_cast<std::size_t>(2 * n);
+    const Array dx({2, n}, float32), y({2, n}, std::vector<float>(size, -1)),
+        dy({2, n}, std::vector<float>(size, -0.0F));
+    run_kernel(Op::log_softmax_grad, {written(dx), read(y), read(dy)},
+               ReduceAttributes{.outer = 2, .axis = n, .inner = 1});
+    expect_same_bits(dx.values<float>(), std::vector<float>(size, -0.0F));
+  }
 }
 
 TEST(CrossEntropy, IsThatOfTheReference) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <numeric>
 #include <thread>
@@ -89,6 +91,27 @@ TEST_F(CudaQueue, CopiesAreStagedWhileTheDeviceComputes) {
   EXPECT_EQ((y + there).to_vector<float>(), std::vector<float>(1000, 5));
 }
 
+// What the device computes has been issued, and so has left the queue of its thread.
+TEST_F(CudaQueue, AWaitForTheDeviceWaitsForWhatItComputes) {
+  const Tensor x = full({1000}, 1, {.device = "cuda:0"});
+  wait_all();
+  const int launches = calls("launch");
+  gpus_.api().hold_kernels(true);
+  const Tensor y = x * 2.0;
+  while (calls("launch") == launches) std::this_thread::yield();
+  std::atomic<bool> has_waited{false};
+  std::thread waiting([&] {
+    wait_all("cuda:0");
+    has_waited = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(has_waited);
+  EXPECT_FALSE(y.is_ready());
+  gpus_.api().hold_kernels(false);
+  waiting.join();
+  EXPECT_TRUE(y.is_ready());
+}
+
 // A copy by the host for one queue waits for its copy for another queue, with only events between them.
 TEST_F(CudaQueue, CopiesToTheHostAndBackFollowEachOther) {
   Tensor x = full({1000}, 1, {.device = "cuda:0"});
@@ -115,7 +138,6 @@ TEST_F(CudaQueue, ARefusedLaunchPoisonsItsResultAlone) {
   EXPECT_EQ((x + x).to_vector<float>(), std::vector<float>(10, 2));
 }
 
-// While a profile is recorded, and until the next operation after it.
 // A GPU may be newer than what a build has kernels for.
 TEST_F(CudaQueue, AKernelThatIsNotThereForTheGpuSaysWhatToDo) {
   const Tensor x = full({3}, 2, {.device = "cuda:0"});
@@ -135,6 +157,7 @@ TEST_F(CudaQueue, AKernelThatIsNotThereForTheGpuSaysWhatToDo) {
   }
 }
 
+// While a profile is recorded, and until the next operation after it.
 TEST_F(CudaQueue, TakesTimesForProfilesAlone) {
   Tensor x = full({10}, 1, {.device = "cuda:0"});
   x.wait();

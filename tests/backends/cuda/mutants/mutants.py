@@ -52,12 +52,12 @@ def build(preset):
     return ""
 
 
-def failure_of(preset, tests):
+def failure_of(preset, tests, timeout_s=None):
     """Runs tests. Returns what has failed, or None."""
     environment = {**os.environ, "TSAN_OPTIONS": f"suppressions={COPY}/cmake/tsan.supp halt_on_error=1"}
     command = [COPY / "build" / preset / "tests" / "backends" / "cuda" / "cuda_tests", f"--gtest_filter={tests}"]
     try:
-        done = subprocess.run(command, check=False, capture_output=True, timeout=120, env=environment)
+        done = subprocess.run(command, check=False, capture_output=True, timeout=timeout_s, env=environment)
     except subprocess.TimeoutExpired:
         return "it does not end"
     if done.returncode == 0:
@@ -75,7 +75,7 @@ def seen_by(fault):
     file.write_text(original.replace(fault.old, fault.new))
     try:
         complaint = build(fault.preset)
-        return None if complaint else failure_of(fault.preset, fault.tests)
+        return None if complaint else failure_of(fault.preset, fault.tests, timeout_s=300)
     finally:
         file.write_text(original)
 
