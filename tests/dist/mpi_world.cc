@@ -212,7 +212,8 @@ void compare_instruction_sets(const ag::dist::World& world) {
 void meet_trouble(const ag::dist::World& world, std::uint64_t seed) {
   ag::data::Random random(seed, 0, 0);
   const auto drawn = [&](int count) { return static_cast<int>(random() % static_cast<std::uint64_t>(count)); };
-  const int victim = drawn(world.size()), bad_step = drawn(4), trouble = drawn(10), request = drawn(300);
+  const int victim = drawn(world.size()), bad_step = drawn(4), trouble = drawn(10);
+  [[maybe_unused]] const int request = drawn(300);  // where requests can be refused
   const ag::nn::Sequential net{ag::nn::Dense(8, 300, ag::relu), ag::nn::Dense(300, 1)};
   ag::optim::SGD sgd(ag::nn::parameters(net), {.lr = 0.1});
   ag::dist::broadcast(net, world);

@@ -87,6 +87,11 @@ void values() {
     nn::Sequential inner;
     return nn::summary(nn::Sequential{tied, nn::BatchNorm(3), inner.add(tied)});
   });
+  value("nn.update_running(running := input((3,)), 0.5, input((3,)) * 2, 0.25) or running", [] {
+    const ag::Tensor running = input({3});
+    nn::update_running(running, 0.5, input({3}) * 2, 0.25);
+    return hex(running);
+  });
   value("nn.Embedding(5, 3).scores(x=input((2, 3)))", [] { return hex(nn::Embedding(5, 3).scores(input({2, 3}))); });
 }
 

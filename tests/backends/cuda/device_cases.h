@@ -46,6 +46,7 @@ struct DeviceCase {
   std::vector<detail::Op> ops;  // that it runs, elementwise aside
   std::function<Results(Inputs&)> run;
   double tolerance = 1e-5;  // for float32, of numbers around 1; float64 has its square
+  bool is_large = false;    // the emulator takes seconds for it
 };
 
 using DeviceCases = std::vector<DeviceCase>;

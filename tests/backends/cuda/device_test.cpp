@@ -53,6 +53,7 @@ std::vector<double> values_of(const Tensor& x) { return to(to(x, float64), Devic
 TEST_P(CudaDevice, ComputesWhatTheCpuDoes) {
   const auto [dtype, index] = GetParam();
   const DeviceCase& c = device_cases()[index];
+  if (c.is_large && is_sanitized && (looks_for_races || dtype == float64)) GTEST_SKIP() << "it takes too long";
   Inputs on_cpu(DeviceType::cpu, dtype), on_device("cuda", dtype), again("cuda", dtype);
   const Results expected = c.run(on_cpu), results = c.run(on_device), repeated = c.run(again);
   ASSERT_EQ(results.size(), expected.size());
@@ -93,6 +94,7 @@ class CudaDeviceInGraphs : public OnFirstGpu, public testing::WithParamInterface
 
 TEST_P(CudaDeviceInGraphs, HasTheSameBits) {
   const DeviceCase& c = device_cases()[GetParam()];
+  if (c.is_large) GTEST_SKIP() << "it takes too long, and its launches are those of others";
   LaunchGraph graph(c.name);
   Inputs first("cuda", float32);
   const Results expected = c.run(first);

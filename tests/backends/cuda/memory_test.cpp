@@ -108,7 +108,7 @@ TEST(CudaDevices, AreThoseThatTheMachineHas) {
   EXPECT_EQ(message_of([&] { Gpu(api, 0); }),
             "[device] there is no cuda:0 here: there is no driver for NVIDIA's GPUs here, or it is too old");
   FakeApi none({.gpus = 0});
-  EXPECT_EQ(message_of([&] { Gpu(none, 0); }), "[device] there is no cuda:0 here: the number of GPUs is 0");
+  EXPECT_EQ(message_of([&] { Gpu(none, 0); }), "[device] there is no cuda:0 here: there is no GPU here");
   FakeApi volta({.capability = 70}), pascal({.capability = 61});
   EXPECT_EQ(
       message_of([&] { Gpu(volta, 0); }),
