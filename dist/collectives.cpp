@@ -45,7 +45,7 @@ bool is_own(const Tensor& gradient) {
 Tensor own_gradient(Tensor& parameter, const Location& where) {
   detail::RowGradient* const rows = detail::row_gradient_of(parameter);
   if (rows != nullptr || !parameter.grad().defined()) {
-    const Tensor whole = zeros(parameter.shape(), {.dtype = parameter.dtype(), .device = parameter.device()}, where);
+    const Tensor whole = zeros_like(Arg(parameter, where));
     if (rows != nullptr) rows->move_to(whole);
     parameter.set_grad(Arg(whole, where));
     return parameter.grad();

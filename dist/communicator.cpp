@@ -181,8 +181,8 @@ void Communicator::end() {
 // Its waits end: the program brings a task, or ends.
 void Communicator::serve(const Connect& connect) {
   detail::BlockedSignals::block_for_good();
-  std::fesetenv(
-      FE_DFL_ENV);  // sums have the bits of workers, whatever the program has set: flushed subnormals, for one
+  // So that sums have the bits of workers, whatever the program has set for its threads, such as flushed subnormals.
+  std::fesetenv(FE_DFL_ENV);
   std::unique_ptr<Transport> made;
   std::exception_ptr error;
   try {

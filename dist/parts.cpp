@@ -63,7 +63,7 @@ Tensor taken_gradient(Tensor& parameter, const Location& where) {
   if (!detail::has_gradient(parameter)) return {};
   Tensor gradient;
   if (detail::RowGradient* const rows = detail::row_gradient_of(parameter)) {
-    gradient = zeros(parameter.shape(), {.dtype = parameter.dtype(), .device = parameter.device()}, where);
+    gradient = zeros_like(Arg(parameter, where));
     rows->move_to(gradient);
   } else {
     gradient = parameter.grad();
@@ -76,8 +76,7 @@ Tensor taken_gradient(Tensor& parameter, const Location& where) {
 Tensor sum_of(Tensor x, Tensor y, const Location& where) {
   if (!x.defined() && !y.defined()) return {};
   for (const auto& [absent, other] : {std::pair(&x, &y), std::pair(&y, &x)}) {
-    if (absent->defined()) continue;
-    *absent = zeros(other->shape(), {.dtype = other->dtype(), .device = other->device()}, where);
+    if (!absent->defined()) *absent = zeros_like(Arg(*other, where));
   }
   return detail::sum_of_gradients(std::move(x), std::move(y));
 }

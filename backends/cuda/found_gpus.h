@@ -16,10 +16,10 @@ int capability_of(const cudaDeviceProp& properties);
 // The reason why this build cannot use a GPU, or "".
 std::string why_refused(const cudaDeviceProp& properties, const std::string& device);
 
-// The reason why there is no GPU: what CUDA has answered when it was to count them, and how many they are.
+// Returns why there is no GPU. `status`, `count`: what CUDA has answered when it was to count them.
 std::string why_there_is_none(Api& api, cudaError_t status, int count);
 
-// What a status says; of one that says that there are no kernels for the GPU, also what to do.
+// Returns what a status says. If it says that there are no kernels for the GPU, the text also says what to do.
 std::string described(Api& api, cudaError_t status, int capability);
 
 // Those that this build can use. `why_none` is set where there are none.

@@ -9,7 +9,7 @@ namespace asyncgrad::detail {
 // A bit for each set for which kernels are compiled and which this processor has. The lowest bit is the best one, which
 // kernels use. Another process of the same library gives the same bits the same meaning.
 std::uint64_t instruction_sets();
-// What the library of matrix products uses of it; the first call decides that for good.
+// Returns the sets that the library of matrix products uses; the first call decides that for good.
 std::uint64_t instruction_sets_of_products();
 // As people call them, such as "AVX2": the best of instruction_sets(), and that of products.
 std::string name_of_instruction_sets(std::uint64_t sets);

@@ -59,6 +59,11 @@ void Holders::add(const Storage& storage, const Holder& holder) {
   holders_.insert_or_assign(&storage, holder);
 }
 
+void Holders::note(const Storage& storage, Holder holder) {
+  holder.size_bytes = storage.size_bytes;
+  if (storage.size_bytes >= min_bytes) add(storage, holder);
+}
+
 void Holders::remove(const Storage& storage) {
   const MutexLock lock(mutex_);
   holders_.erase(&storage);

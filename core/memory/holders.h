@@ -27,6 +27,8 @@ class Holders {
     Origin origin;
   };
   void add(const Storage& storage, const Holder& holder);
+  // Adds the storage with its size if it is large enough to be listed.
+  void note(const Storage& storage, Holder holder);
   void remove(const Storage& storage);
   // Lists the largest blocks, one on each line, "67108864 bytes by normal (4096, 4096), queued at train.cpp:12; a
   // parameter", or why the planner, if there is one, keeps the value. A last line adds up all blocks by what they are.

@@ -1,4 +1,4 @@
-// What attention and its gradients have in common. Internal.
+// The parts that attention and its gradients share. Internal.
 //
 // Both are computed in squares of queries and keys, so that no more than a square of scores exists at a time: Dao et al.
 // 2022, "FlashAttention: fast and memory-efficient exact attention with IO-awareness".
@@ -138,7 +138,7 @@ __device__ void add_weighted(SharedMemory<T>& shared, const Patch<T>& weights, c
   __syncthreads();
 }
 
-// What the scores are computed from.
+// Computes scores from queries and keys.
 template <class T>
 struct Scores {
   Matrices<T> q, k;

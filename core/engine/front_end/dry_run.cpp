@@ -11,17 +11,6 @@ namespace asyncgrad {
 
 namespace detail {
 
-namespace {
-
-constexpr const char* data_name = "from";
-
-void list(const Storage& storage, Holders::Holder holder) {
-  holder.size_bytes = storage.size_bytes;
-  if (storage.size_bytes >= Holders::min_bytes) storage.device->holders.add(storage, holder);
-}
-
-}  // namespace
-
 void DryRun::reset(DeviceState& device) {
   reports_[&device] = {.serial_peak_bytes = device.serial_live.total()};
   if (cause_ != nullptr) return;
@@ -45,22 +34,23 @@ void DryRun::count_operation(const Submission& submission) {
     Storage& storage = *ref.impl->storage;
     note_write(storage);
     leave_uncomputed(storage);
-    if (storage.data == nullptr)
-      list(storage, {.operation = op_name(op, attributes), .shape = ref.impl->shape, .origin = origin_at(where)});
+    if (storage.data != nullptr) continue;
+    device.holders.note(storage,
+                        {.operation = op_name(op, attributes), .shape = ref.impl->shape, .origin = origin_at(where)});
   }
 }
 
 void DryRun::count_data(Storage& storage, const Shape& shape, Location where) {
   DeviceState& device = state_of(storage);
   if (DryRunReport* report = new_peak(device)) {
-    report->peak_operation = data_name;
+    report->peak_operation = data_operation;
     report->peak_queued_at = origin_at(where).str();
     report->peak_operands.clear();
     append_operand(report->peak_operands, Access::write, shape);
     report->held = device.holders.str();
   }
   leave_uncomputed(storage);
-  list(storage, {.operation = data_name, .shape = shape, .origin = origin_at(where)});
+  device.holders.note(storage, {.operation = data_operation, .shape = shape, .origin = origin_at(where)});
 }
 
 DryRunReport DryRun::report(const DeviceState& device) const {

@@ -12,6 +12,9 @@
 
 namespace asyncgrad::detail {
 
+// The name of what hands data of the program over.
+inline constexpr const char* data_operation = "from";
+
 // Storages keep their sizes and never get memory, so the serial level is what it would be. Values are poisoned instead
 // of computed, so that operations that use them later, under another schedule, are skipped. A value that was there
 // before keeps its old bytes, and recover() makes it valid again. Thread safety: all under the front end's lock.

@@ -35,7 +35,8 @@ bool take_room(Storage& storage, Goal& goal, Executors& executors) {
     take_memory_of(storage, place);
   } catch (const std::bad_alloc&) {
     device.admission->give_back(place, storage.size_bytes);
-    throw_error("from", fmt::format("out of memory: {} bytes were asked for", storage.size_bytes), ErrorKind::memory);
+    throw_error(data_operation, fmt::format("out of memory: {} bytes were asked for", storage.size_bytes),
+                ErrorKind::memory);
   }
   storage.has_value = true;
   return true;
@@ -104,10 +105,7 @@ void FrontEnd::hand_over(Storage& storage, const Shape& shape, const void* value
     }
     wait_until(queue_, goal, UINT64_MAX);  // each step of f lets this try again
   }
-  if (storage.size_bytes >= Holders::min_bytes) {
-    storage.device->holders.add(
-        storage, {.size_bytes = storage.size_bytes, .operation = "from", .shape = shape, .origin = origin_at(where)});
-  }
+  storage.device->holders.note(storage, {.operation = data_operation, .shape = shape, .origin = origin_at(where)});
   if (size_bytes > 0) std::memcpy(storage.data, values, size_bytes);
 }
 

@@ -24,10 +24,9 @@ bool overwrites_whole(const Storage& storage, const View& view) {
 }
 
 void note_holder(const Invocation& invocation, const Storage& storage, const Shape& shape) {
-  storage.device->holders.add(storage, {.size_bytes = storage.size_bytes,
-                                        .operation = op_name(invocation.op, invocation.attributes),
-                                        .shape = shape,
-                                        .origin = invocation.origin == nullptr ? Origin{} : *invocation.origin});
+  storage.device->holders.note(storage, {.operation = op_name(invocation.op, invocation.attributes),
+                                         .shape = shape,
+                                         .origin = invocation.origin == nullptr ? Origin{} : *invocation.origin});
 }
 
 // Gives back the memory that the first `count` operands took for operation `number`.
