@@ -12,14 +12,17 @@
 #include <csignal>
 #include <cstdlib>
 #include <map>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/backends/cuda/cublaslt.h"
+#include "tests/backends/cuda/copy_between_devices.h"
 #include "tests/backends/cuda/emulator/cublaslt.h"
 #include "tests/backends/cuda/fake_gpus.h"
+#include "tests/backends/cuda/statuses.h"
 #include "tests/support/message_of.h"
 
 namespace asyncgrad::tests {
@@ -79,21 +82,7 @@ Values attention() {
   return sums_of(layer_norm(y, weight, bias), {q, k, v, weight, bias});
 }
 
-// In each direction, within a device and between two; memory goes back to the driver.
-Values copies() {
-  const Tensor host = full({1000}, 1);
-  Tensor x = host.to("cuda:0");
-  x += 1.0;
-  const Tensor y = x.clone().to("cuda:1") * 2.0;
-  wait_all();
-  x = y.to("cuda:0");
-  trim_cache("cuda:0");
-  trim_cache("cuda:1");
-  wait_all("cuda:1");
-  Values values = (x + (y * 1.0).to("cuda:0")).to_vector<float>();
-  wait_all();
-  return values;
-}
+Values copies() { return copy_between_devices(1000); }
 
 Values training(LaunchGraph* graph) {
   Inputs in;
@@ -122,118 +111,27 @@ Values graphs() {
 struct Program {
   const char* name;
   Values (*run)();
+  const char* file = "fault_sweep_test\\.cpp";  // of its lines
 };
-constexpr Program programs[] = {
-    {"elementwise", elementwise}, {"products", products},       {"windows", windows}, {"attention", attention},
-    {"copies", copies},           {"training", training_steps}, {"graphs", graphs}};
+void PrintTo(const Program& program, std::ostream* out) { *out << program.name; }
+constexpr Program programs[] = {{"elementwise", elementwise},
+                                {"products", products},
+                                {"windows", windows},
+                                {"attention", attention},
+                                {"copies", copies, "copy_between_devices\\.h"},
+                                {"training", training_steps},
+                                {"graphs", graphs}};
 
 std::string message_or_values(const Program& program, Values& values) {
   return whole_message_of([&] { values = program.run(); });
 }
 constexpr const char* nothing = "nothing was thrown";
 // The copy that item() makes has no line.
-auto names_a_line() {
-  return AnyOf(ContainsRegex("fault_sweep_test\\.cpp:[0-9]+"), HasSubstr("copy\n  queued at an unknown line"));
+auto names_a_line(const Program& program) {
+  return AnyOf(ContainsRegex(program.file + std::string(":[0-9]+")), HasSubstr("copy\n  queued at an unknown line"));
 }
 
-// --- Statuses: all that the functions' documentation names, and those of what was launched earlier
-
-constexpr cudaError_t statuses[] = {cudaErrorInvalidValue,
-                                    cudaErrorMemoryAllocation,
-                                    cudaErrorInitializationError,
-                                    cudaErrorCudartUnloading,
-                                    cudaErrorInvalidConfiguration,
-                                    cudaErrorInvalidPitchValue,
-                                    cudaErrorInvalidSymbol,
-                                    cudaErrorInvalidDevicePointer,
-                                    cudaErrorInvalidMemcpyDirection,
-                                    cudaErrorInsufficientDriver,
-                                    cudaErrorStubLibrary,
-                                    cudaErrorCallRequiresNewerDriver,
-                                    cudaErrorDevicesUnavailable,
-                                    cudaErrorIncompatibleDriverContext,
-                                    cudaErrorMissingConfiguration,
-                                    cudaErrorInvalidDeviceFunction,
-                                    cudaErrorNoDevice,
-                                    cudaErrorInvalidDevice,
-                                    cudaErrorDeviceNotLicensed,
-                                    cudaErrorSoftwareValidityNotEstablished,
-                                    cudaErrorStartupFailure,
-                                    cudaErrorInvalidKernelImage,
-                                    cudaErrorDeviceUninitialized,
-                                    cudaErrorMapBufferObjectFailed,
-                                    cudaErrorUnmapBufferObjectFailed,
-                                    cudaErrorAlreadyMapped,
-                                    cudaErrorNoKernelImageForDevice,
-                                    cudaErrorAlreadyAcquired,
-                                    cudaErrorNotMapped,
-                                    cudaErrorECCUncorrectable,
-                                    cudaErrorUnsupportedLimit,
-                                    cudaErrorDeviceAlreadyInUse,
-                                    cudaErrorPeerAccessUnsupported,
-                                    cudaErrorInvalidPtx,
-                                    cudaErrorNvlinkUncorrectable,
-                                    cudaErrorJitCompilerNotFound,
-                                    cudaErrorUnsupportedPtxVersion,
-                                    cudaErrorJitCompilationDisabled,
-                                    cudaErrorUnsupportedExecAffinity,
-                                    cudaErrorInvalidSource,
-                                    cudaErrorFileNotFound,
-                                    cudaErrorSharedObjectSymbolNotFound,
-                                    cudaErrorSharedObjectInitFailed,
-                                    cudaErrorOperatingSystem,
-                                    cudaErrorInvalidResourceHandle,
-                                    cudaErrorIllegalState,
-                                    cudaErrorSymbolNotFound,
-                                    cudaErrorNotReady,
-                                    cudaErrorIllegalAddress,
-                                    cudaErrorLaunchOutOfResources,
-                                    cudaErrorLaunchTimeout,
-                                    cudaErrorPeerAccessAlreadyEnabled,
-                                    cudaErrorPeerAccessNotEnabled,
-                                    cudaErrorSetOnActiveProcess,
-                                    cudaErrorContextIsDestroyed,
-                                    cudaErrorAssert,
-                                    cudaErrorTooManyPeers,
-                                    cudaErrorHostMemoryAlreadyRegistered,
-                                    cudaErrorHostMemoryNotRegistered,
-                                    cudaErrorHardwareStackError,
-                                    cudaErrorIllegalInstruction,
-                                    cudaErrorMisalignedAddress,
-                                    cudaErrorInvalidAddressSpace,
-                                    cudaErrorInvalidPc,
-                                    cudaErrorLaunchFailure,
-                                    cudaErrorCooperativeLaunchTooLarge,
-                                    cudaErrorNotPermitted,
-                                    cudaErrorNotSupported,
-                                    cudaErrorSystemNotReady,
-                                    cudaErrorSystemDriverMismatch,
-                                    cudaErrorCompatNotSupportedOnDevice,
-                                    cudaErrorMpsConnectionFailed,
-                                    cudaErrorMpsRpcFailure,
-                                    cudaErrorMpsServerNotReady,
-                                    cudaErrorMpsMaxClientsReached,
-                                    cudaErrorMpsMaxConnectionsReached,
-                                    cudaErrorMpsClientTerminated,
-                                    cudaErrorStreamCaptureUnsupported,
-                                    cudaErrorStreamCaptureInvalidated,
-                                    cudaErrorStreamCaptureMerge,
-                                    cudaErrorStreamCaptureUnmatched,
-                                    cudaErrorStreamCaptureUnjoined,
-                                    cudaErrorStreamCaptureIsolation,
-                                    cudaErrorStreamCaptureImplicit,
-                                    cudaErrorCapturedEvent,
-                                    cudaErrorStreamCaptureWrongThread,
-                                    cudaErrorTimeout,
-                                    cudaErrorGraphExecUpdateFailure,
-                                    cudaErrorExternalDevice,
-                                    cudaErrorInvalidClusterSize,
-                                    cudaErrorUnknown};
-
-constexpr cublasStatus_t product_statuses[] = {
-    CUBLAS_STATUS_NOT_INITIALIZED, CUBLAS_STATUS_ALLOC_FAILED,  CUBLAS_STATUS_INVALID_VALUE,
-    CUBLAS_STATUS_ARCH_MISMATCH,   CUBLAS_STATUS_MAPPING_ERROR, CUBLAS_STATUS_EXECUTION_FAILED,
-    CUBLAS_STATUS_INTERNAL_ERROR,  CUBLAS_STATUS_NOT_SUPPORTED, CUBLAS_STATUS_LICENSE_ERROR};
+// --- Calls that fail
 
 // function(status): each of them, or one that is another one each time.
 template <class Statuses, class Function>
@@ -290,7 +188,7 @@ class CudaFaultSweep : public testing::TestWithParam<Program> {
       EXPECT_EQ(values, expected);  // it was done without the call, or the call was not of the program
     } else {
       EXPECT_THAT(message, AnyOf(HasSubstr(status), HasSubstr("there is no driver for NVIDIA's GPUs")));
-      EXPECT_THAT(message, names_a_line());
+      EXPECT_THAT(message, names_a_line(GetParam()));
     }
     recover();
     EXPECT_EQ((ones({10}) + 1.0).to_vector<float>(), std::vector<float>(10, 2));
@@ -376,7 +274,7 @@ TEST_P(CudaFaultSweep, OfMemory) {
       EXPECT_EQ(values, expected);
     } else {
       EXPECT_THAT(message, HasSubstr("out of memory"));
-      EXPECT_THAT(message, names_a_line());
+      EXPECT_THAT(message, names_a_line(GetParam()));
     }
     recover();
     gpus.end();

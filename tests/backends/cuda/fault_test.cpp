@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "asyncgrad/asyncgrad.h"
+#include "tests/backends/cuda/copy_between_devices.h"
 #include "tests/backends/cuda/emulator/cublaslt.h"
 #include "tests/backends/cuda/fake_gpus.h"
 #include "tests/support/message_of.h"
@@ -15,21 +16,7 @@ using testing::HasSubstr;
 
 constexpr std::int64_t count = (std::int64_t{5} << 20) / 4;  // of elements: two pieces of a copy to or from the host
 
-// Uses all that a device does: memory, kernels, copies in each direction within one device and between two, and the
-// return of memory.
-std::vector<float> use_devices() {
-  const Tensor host = full({count}, 1);
-  Tensor x = host.to("cuda:0");
-  x += 1.0;
-  const Tensor y = x.clone().to("cuda:1") * 2.0;
-  wait_all();
-  x = y.to("cuda:0");
-  trim_cache("cuda:0");
-  trim_cache("cuda:1");
-  const std::vector<float> values = (x + (y * 1.0).to("cuda:0")).to_vector<float>();
-  wait_all();
-  return values;
-}
+std::vector<float> use_devices() { return copy_between_devices(count); }
 
 class CudaFaults : public testing::TestWithParam<cudaError_t> {
  protected:
