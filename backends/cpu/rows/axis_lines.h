@@ -8,9 +8,20 @@
 
 namespace asyncgrad::detail {
 
+// Neighbouring lines share cache lines, so that a tile of long ones has several, too.
+inline std::int64_t lines_per_tile(const ReduceAttributes& a) {
+  constexpr std::int64_t min_neighbours = 16;  // one cache line of float32
+  return std::max(items_per_tile(a.axis), std::min(a.inner, min_neighbours));
+}
+
 inline int line_tiles(const KernelCall& call) {
   const auto& a = call.attributes<ReduceAttributes>();
-  return tile_count(a.outer * a.inner, items_per_tile(a.axis));
+  return tile_count(a.outer * a.inner, lines_per_tile(a));
+}
+
+inline Range lines_of_tile(const KernelCall& call, int tile) {
+  const auto& a = call.attributes<ReduceAttributes>();
+  return tile_range(a.outer * a.inner, lines_per_tile(a), tile);
 }
 
 // Calls function(first line, its first element, number of lines) for groups of up to `max_lines` lines of a tile that
@@ -19,7 +30,7 @@ inline int line_tiles(const KernelCall& call) {
 template <class Function>
 void each_group_of_lines(const KernelCall& call, int tile, std::int64_t max_lines, Function function) {
   const auto& a = call.attributes<ReduceAttributes>();
-  const Range lines = tile_range(a.outer * a.inner, items_per_tile(a.axis), tile);
+  const Range lines = lines_of_tile(call, tile);
   if (a.inner == 1) {
     for (std::int64_t line = lines.begin; line < lines.end; ++line) function(line, line * a.axis, std::int64_t{1});
     return;

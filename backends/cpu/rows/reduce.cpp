@@ -121,6 +121,11 @@ void first_extremes(const T* x, std::int64_t count, const ReduceAttributes& a, s
 template <bool Largest>
 void run_argextreme(const KernelCall& call, int tile) {
   const auto& a = reduce_attributes(call);
+  if (a.axis == 1) {
+    const Range lines = lines_of_tile(call, tile);
+    std::fill(call.data<std::int64_t>(0) + lines.begin, call.data<std::int64_t>(0) + lines.end, 0);
+    return;
+  }
   visit_arithmetic(call.dtype(1), [&]<class T>(T) {
     each_group_of_lines(call, tile, max_lines, [&](std::int64_t line, std::int64_t first, std::int64_t count) {
       const T* const x = call.data<T>(1) + first;

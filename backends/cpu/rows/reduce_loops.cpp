@@ -10,6 +10,8 @@
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
 #include <hwy/highway.h>
+#include "asyncgrad/backends/cpu/rows/short_row-inl.h"
+#include "asyncgrad/backends/cpu/vectors/fold_rows-inl.h"
 #include "asyncgrad/backends/cpu/vectors/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -51,6 +53,43 @@ HWY_INLINE void each_row(const Strip<T>& strip, T* out, Reduce reduce) {
   }
 }
 
+// The most vectors of rows that are folded many at a time: each of them has a running result of its own.
+template <class T>
+constexpr std::size_t many_rows_vectors = std::min<std::size_t>(running_vectors<T>, 8);
+template <class T>
+constexpr std::int64_t longest_of_many_rows = static_cast<std::int64_t>(many_rows_vectors<T>) * row_lanes<T>;
+
+// out[i] = the fold of row i, with the bits of a row that is folded alone. Rows have at least `vectors` vectors.
+template <class RowsReducer, std::size_t vectors = 1, class T>
+void fold_many_rows(const Strip<T>& strip, T* out) {
+  if constexpr (vectors < many_rows_vectors<T>) {
+    if (strip.columns > static_cast<std::int64_t>(vectors) * row_lanes<T>) {
+      return fold_many_rows<RowsReducer, vectors + 1>(strip, out);
+    }
+  }
+  const ShortRow<T, vectors> shape(strip.columns);
+  const auto lanes_of = [&](std::int64_t row) HWY_ATTR {
+    const T* const x = strip.data + row * strip.stride;
+    prefetch(x + prefetched_ahead, strip.columns);
+    return RowsReducer::lanes_of(shape, x);
+  };
+  fold_rows(strip.rows, lanes_of, typename RowsReducer::Combine(), out);
+}
+
+template <bool Squares>
+struct SumOfMany {
+  using Combine = AddLanes;
+  template <class T, std::size_t vectors>
+  static HWY_INLINE Lanes<T> lanes_of(const ShortRow<T, vectors>& shape, const T* x) {
+    Lanes<T> row[vectors];
+    shape.load(x, hn::Zero(hn::ScalableTag<T>()), row);
+    if constexpr (Squares) {
+      for (auto& part : row) part = hn::Mul(part, part);
+    }
+    return shape.sum_vectors(row);
+  }
+};
+
 template <bool Squares, class T>
 void sum_rows(const Strip<T>& strip, double scale, T* out) {
   if constexpr (std::is_integral_v<T>) {
@@ -59,6 +98,14 @@ void sum_rows(const Strip<T>& strip, double scale, T* out) {
       for (std::int64_t i = 0; i < n; ++i) sum += term<Squares>(x[i]);
       return static_cast<T>(sum);
     });
+  } else if (strip.columns > short_row && strip.columns <= longest_of_many_rows<T>) {
+    fold_many_rows<SumOfMany<Squares>>(strip, out);
+    for (std::int64_t row = 0; row < strip.rows; ++row) out[row] = scaled<T>(out[row], scale);
+  } else if (strip.columns == 1) {  // a loop without a call for each
+    for (std::int64_t row = 0; row < strip.rows; ++row) {
+      const auto x = static_cast<double>(strip.data[row]);
+      out[row] = scaled<T>(0.0 + (Squares ? x * x : x), scale);  // 0 + -0 is 0
+    }
   } else {
     each_row(strip, out,
              [scale](const T* x, std::int64_t n) HWY_ATTR { return scaled<T>(row_sum_of<Squares>(x, x, n), scale); });
@@ -153,6 +200,13 @@ void prod_rows(const Strip<T>& strip, T* out) {
   });
 }
 
+// Four rows of the strip's columns, unless these are few.
+template <class T>
+HWY_INLINE void prefetch_rows(const T* x, const Strip<T>& strip) {
+  if (strip.columns < 16) return;
+  for (int row = 0; row < 4; ++row) prefetch(x + row * strip.stride, strip.columns);
+}
+
 template <class T>
 void prod_columns(const Strip<T>& strip, T* out) {
   HWY_ALIGN Total<T> products[strip_columns];
@@ -161,9 +215,7 @@ void prod_columns(const Strip<T>& strip, T* out) {
   for (; row + 4 <= strip.rows; row += 4) {  // so that products are read and written once for four
     const T* HWY_RESTRICT x = strip.data + row * strip.stride;
     const T *const x1 = x + strip.stride, *const x2 = x1 + strip.stride, *const x3 = x2 + strip.stride;
-    if (strip.columns >= 16) {
-      for (const T* const of : {x, x1, x2, x3}) prefetch(of + 16 * strip.stride, strip.columns);
-    }
+    prefetch_rows(x + 16 * strip.stride, strip);
     for (std::int64_t j = 0; j < strip.columns; ++j) {
       products[j] *= (static_cast<Total<T>>(x[j]) * static_cast<Total<T>>(x1[j])) *
                      (static_cast<Total<T>>(x2[j]) * static_cast<Total<T>>(x3[j]));
@@ -176,17 +228,45 @@ void prod_columns(const Strip<T>& strip, T* out) {
   for (std::int64_t j = 0; j < strip.columns; ++j) out[j] = static_cast<T>(products[j]);
 }
 
+template <bool Largest>
+struct ExtremeOfMany {
+  using Combine = Extreme<Largest>;
+  template <class T, std::size_t vectors>
+  static HWY_INLINE Lanes<T> lanes_of(const ShortRow<T, vectors>& shape, const T* x) {
+    const auto first = hn::Set(hn::ScalableTag<T>(), x[0]);
+    Lanes<T> row[vectors];
+    shape.load(x, first, row);
+    if constexpr (vectors == 1) return row[0];
+    Running<T> running;
+    for (std::size_t v = 0; v < running_vectors<T>; ++v) {
+      running[v] = v < vectors ? Combine()(row[std::min(v, vectors - 1)], first) : first;
+    }
+    return detail::HWY_NAMESPACE::fold_vectors<T>(running, Combine());
+  }
+};
+
 template <bool Largest, class T>
 void extreme_rows(const Strip<T>& strip, T* out) {
+  if (strip.columns <= longest_of_many_rows<T>) return fold_many_rows<ExtremeOfMany<Largest>>(strip, out);
   each_row(strip, out, [](const T* x, std::int64_t n) HWY_ATTR { return row_extreme<Largest>(x, n); });
 }
 
 template <bool Largest, class T>
 void extreme_columns(const Strip<T>& strip, T* HWY_RESTRICT out) {
+  const auto further = [](T x, T y) { return Extreme<Largest>::of(x, y); };
   std::copy_n(strip.data, strip.columns, out);
-  for (std::int64_t row = 1; row < strip.rows; ++row) {
+  std::int64_t row = 1;
+  for (; row + 4 <= strip.rows; row += 4) {  // so that results are read and written once for four
     const T* HWY_RESTRICT x = strip.data + row * strip.stride;
-    for (std::int64_t j = 0; j < strip.columns; ++j) out[j] = Extreme<Largest>::of(x[j], out[j]);
+    const T *const x1 = x + strip.stride, *const x2 = x1 + strip.stride, *const x3 = x2 + strip.stride;
+    prefetch_rows(x + 16 * strip.stride, strip);
+    for (std::int64_t j = 0; j < strip.columns; ++j) {
+      out[j] = further(x3[j], further(x2[j], further(x1[j], further(x[j], out[j]))));
+    }
+  }
+  for (; row < strip.rows; ++row) {
+    const T* HWY_RESTRICT x = strip.data + row * strip.stride;
+    for (std::int64_t j = 0; j < strip.columns; ++j) out[j] = further(x[j], out[j]);
   }
 }
 

@@ -39,8 +39,9 @@ class ShortRow {
     HWY_ALIGN T beside[VectorMath<T>::lanes];
     store_part(row[vectors - 1], to, last_, beside);
   }
+  // One vector, whose lanes are still to be folded.
   template <class Combine>
-  static HWY_INLINE T fold(const V (&row)[vectors], Combine combine) {
+  static HWY_INLINE V fold_vectors(const V (&row)[vectors], Combine combine) {
     constexpr std::size_t running = std::min(vectors, running_vectors<T>);
     V folded[running];
     for (std::size_t v = 0; v < running; ++v) folded[v] = row[v];
@@ -50,15 +51,20 @@ class ShortRow {
       for (std::size_t v = 0; v + width < count; ++v) folded[v] = combine(folded[v], folded[v + width]);
       count = std::min(count, width);
     }
-    return fold_lanes(d_, folded[0], combine);
+    return folded[0];
+  }
+  template <class Combine>
+  static HWY_INLINE T fold(const V (&row)[vectors], Combine combine) {
+    return fold_lanes(d_, fold_vectors(row, combine), combine);
   }
 
   // Running sums begin with 0, to which -0 adds nothing.
-  static HWY_INLINE T sum(const V (&row)[vectors]) {
+  static HWY_INLINE V sum_vectors(const V (&row)[vectors]) {
     V terms[vectors];
     for (std::size_t v = 0; v < vectors; ++v) terms[v] = hn::Add(row[v], hn::Zero(d_));
-    return fold(terms, AddLanes());
+    return fold_vectors(terms, AddLanes());
   }
+  static HWY_INLINE T sum(const V (&row)[vectors]) { return fold_lanes(d_, sum_vectors(row), AddLanes()); }
 
  private:
   static constexpr hn::ScalableTag<T> d_{};

@@ -56,13 +56,17 @@ HWY_INLINE hn::TFromD<D> fold_lanes([[maybe_unused]] D d, V lanes, [[maybe_unuse
   }
 #endif
 }
-// Does the same for all running vectors, seen as one vector of running_sums lanes.
+// Does the same for all running vectors, seen as one vector of running_sums lanes, until one vector is left.
 template <class T, class Combine>
-HWY_INLINE T fold(Lanes<T> (&running)[running_vectors<T>], Combine combine) {
+HWY_INLINE Lanes<T> fold_vectors(Lanes<T> (&running)[running_vectors<T>], Combine combine) {
   for (std::size_t width = running_vectors<T> / 2; width > 0; width /= 2) {
     for (std::size_t v = 0; v < width; ++v) running[v] = combine(running[v], running[v + width]);
   }
-  return fold_lanes(hn::ScalableTag<T>(), running[0], combine);
+  return running[0];
+}
+template <class T, class Combine>
+HWY_INLINE T fold(Lanes<T> (&running)[running_vectors<T>], Combine combine) {
+  return fold_lanes(hn::ScalableTag<T>(), fold_vectors<T>(running, combine), combine);
 }
 
 template <class T>

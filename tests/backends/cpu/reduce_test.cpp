@@ -28,6 +28,7 @@ const std::vector<Extents> all_extents = {
     {9, 65, 1},   {7, 250, 1},   {1, 200000, 1}, {1, 9, 3},   {1, 1000, 10}, {1, 1024, 600},
     {4, 130, 5},  {3, 2, 1000},  {0, 3, 2},      {2, 3, 0},   {1, 1, 700},   {700, 1, 1},
     {7, 1, 3},    {11, 2, 1},    {6, 40, 1},     {3, 299, 1}, {1, 5000, 33}, {3, 4100, 1},
+    {40, 17, 1},  {37, 33, 1},   {35, 64, 1},    {50, 8, 1},  {100, 3, 1},   {1, 30, 217},
 };
 
 template <class T>
@@ -74,6 +75,32 @@ TEST(Sum, AddsAlongAnyAxis) {
 TEST(Sum, OfSquaresAddsAlongAnyAxis) {
   check_sums<float>(1, true);
   check_sums<double>(0.1, true);
+}
+
+// Kernels fold many short rows at once, and a single one alone.
+template <class T>
+void check_rows_alone(Op op, bool of_squares) {
+  constexpr std::int64_t rows = 37;
+  for (const std::int64_t n : {1, 2, 3, 8, 15, 16, 17, 32, 33, 48, 63, 64, 65, 100}) {
+    SCOPED_TRACE(n);
+    std::vector<T> in = random_values<T>(rows * n, 3, -10, 10);
+    for (std::size_t i = 0; i < in.size(); i += 3) in[i] = i % 2 == 0 ? T{0} : -T{0};  // zeros of both signs
+    const std::vector<T> together = reduce(op, {rows, n, 1}, in, 1, of_squares);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::vector<T> alone(in.begin() + row * n, in.begin() + (row + 1) * n);
+      const T expected = reduce(op, {1, n, 1}, alone, 1, of_squares)[0],
+              value = together[static_cast<std::size_t>(row)];
+      ASSERT_EQ(value, expected) << "row " << row;
+      ASSERT_EQ(std::signbit(value), std::signbit(expected)) << "row " << row;
+    }
+  }
+}
+TEST(Reduce, ShortRowsHaveTheBitsOfARowAlone) {
+  for (const Op op : {Op::sum, Op::max, Op::min}) {
+    check_rows_alone<float>(op, false);
+    check_rows_alone<double>(op, false);
+  }
+  check_rows_alone<float>(Op::sum, true);
 }
 
 TEST(Sum, StaysAccurateOverLongAxes) {
