@@ -13,6 +13,7 @@
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
 #include <hwy/highway.h>
+#include "asyncgrad/backends/cpu/rows/narrow_columns-inl.h"
 #include "asyncgrad/backends/cpu/rows/short_row-inl.h"
 #include "asyncgrad/backends/cpu/vectors/rows-inl.h"
 #include "asyncgrad/backends/cpu/vectors/transpose-inl.h"
@@ -110,9 +111,9 @@ struct Softmax {
       shape.store(row, out + at);
     }
   }
-  template <std::size_t vectors>
-  static void of_columns(const Columns<T, vectors>& columns, const T* x, const T*, T* out) {
-    typename Columns<T, vectors>::Row largest, sums;
+  template <class C>
+  static void of_columns(const C& columns, const T* x, const T*, T* out) {
+    typename C::Row largest, sums;
     columns.maximum(x, largest);
     const auto term = [&](std::size_t v, std::int64_t i) HWY_ATTR {
       const auto part = power_of_negative(hn::Sub(columns.load(x, v, i), largest[v]));
@@ -146,9 +147,9 @@ struct SoftmaxGrad {
       shape.store(ys, dx + at);
     }
   }
-  template <std::size_t vectors>
-  static void of_columns(const Columns<T, vectors>& columns, const T* y, const T* dy, T* dx) {
-    typename Columns<T, vectors>::Row means;
+  template <class C>
+  static void of_columns(const C& columns, const T* y, const T* dy, T* dx) {
+    typename C::Row means;
     const auto term = [&](std::size_t v, std::int64_t i)
                           HWY_ATTR { return hn::Mul(columns.load(y, v, i), columns.load(dy, v, i)); };
     columns.sum(term, means);
@@ -208,9 +209,9 @@ struct LogSoftmax {
       shape.store(row, out + j * n);
     }
   }
-  template <std::size_t vectors>
-  static void of_columns(const Columns<T, vectors>& columns, const T* x, const T*, T* out) {
-    typename Columns<T, vectors>::Row largest, log_sums;
+  template <class C>
+  static void of_columns(const C& columns, const T* x, const T*, T* out) {
+    typename C::Row largest, log_sums;
     columns.maximum(x, largest);
     const auto shifted = [&](std::size_t v, std::int64_t i)
                              HWY_ATTR { return hn::Sub(columns.load(x, v, i), largest[v]); };
@@ -244,9 +245,9 @@ struct LogSoftmaxGrad {
       shape.store(ys, dx + at);
     }
   }
-  template <std::size_t vectors>
-  static void of_columns(const Columns<T, vectors>& columns, const T* y, const T* dy, T* dx) {
-    typename Columns<T, vectors>::Row sums;
+  template <class C>
+  static void of_columns(const C& columns, const T* y, const T* dy, T* dx) {
+    typename C::Row sums;
     columns.sum([&](std::size_t v, std::int64_t i) HWY_ATTR { return columns.load(dy, v, i); }, sums);
     columns.put(dx, [&](std::size_t v, std::int64_t i) HWY_ATTR {
       return hn::Sub(columns.load(dy, v, i),
@@ -254,6 +255,18 @@ struct LogSoftmaxGrad {
     });
   }
 };
+
+// The most columns that are worth it.
+constexpr std::int64_t most_narrow_columns = 4;
+
+// A matrix of `columns` columns, or of fewer.
+template <class Function, std::int64_t columns = most_narrow_columns, class T>
+void narrow_columns(std::int64_t n, std::int64_t count, const T* x, const T* dy, T* out) {
+  if constexpr (columns > 2) {
+    if (count < columns) return narrow_columns<Function, columns - 1>(n, count, x, dy, out);
+  }
+  Function::of_columns(NarrowColumns<T, static_cast<std::size_t>(columns)>(n), x, dy, out);
+}
 
 // As many columns at once as there are registers for, and the rest vector by vector.
 template <class Function, class T>
@@ -311,7 +324,12 @@ void each_short_row(const SoftmaxLines<T>& lines) {
 template <class Function, class T>
 void each_line(const SoftmaxLines<T>& lines) {
   const std::int64_t n = lines.n;
-  if (lines.step != 1) return each_column<Function>(n, lines.step, lines.count, lines.x, lines.dy, lines.out);
+  if (lines.step != 1) {
+    const bool is_narrow = lines.step == lines.count && lines.count <= most_narrow_columns &&
+                           2 * lines.count <= row_lanes<T> && n >= 2 * row_lanes<T>;
+    if (is_narrow) return narrow_columns<Function>(n, lines.count, lines.x, lines.dy, lines.out);
+    return each_column<Function>(n, lines.step, lines.count, lines.x, lines.dy, lines.out);
+  }
   n <= longest_turned_row ? each_turned_row<Function>(lines) : each_short_row<Function>(lines);
 }
 

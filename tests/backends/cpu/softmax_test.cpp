@@ -13,8 +13,9 @@ struct Extents {
 };
 
 const std::vector<Extents> all_extents = {
-    {1, 1, 1}, {5, 10, 1},   {3, 17, 1},   {700, 130, 1}, {2, 9001, 1}, {1, 10, 100}, {3, 40, 7},  {0, 5, 2},
-    {2, 0, 3}, {300, 64, 1}, {2, 200, 90}, {40, 40, 1},   {9, 100, 1},  {5, 257, 1},  {37, 24, 1}, {3, 300, 1}};
+    {1, 1, 1},   {5, 10, 1},  {3, 17, 1},   {700, 130, 1}, {2, 9001, 1}, {1, 10, 100}, {3, 40, 7},
+    {0, 5, 2},   {2, 0, 3},   {300, 64, 1}, {2, 200, 90},  {40, 40, 1},  {9, 100, 1},  {5, 257, 1},
+    {37, 24, 1}, {3, 300, 1}, {1, 5000, 3}, {2, 133, 2},   {3, 70, 4},   {1, 64, 3},   {1, 41, 3}};
 
 using Line = std::vector<double>;
 
@@ -100,6 +101,36 @@ void check_softmax() {
 TEST(Softmax, IsThatOfTheReference) {
   check_softmax<float>();
   check_softmax<double>();
+}
+
+// Columns of a matrix with the first of a wider one.
+template <class T>
+void check_few_columns(Op op) {
+  constexpr std::size_t many = 20;
+  for (const std::size_t columns : {2, 3, 4}) {
+    for (const std::size_t n : {40, 64, 65, 1000, 5001}) {
+      SCOPED_TRACE(Shape({static_cast<std::int64_t>(n), static_cast<std::int64_t>(columns)}).str());
+      const auto rows = static_cast<std::int64_t>(n);
+      const std::vector<T> wide = random_values<T>(rows * many, 1, -3, 3), wide_dy = random_values<T>(rows * many, 2);
+      const auto first_of = [&](const std::vector<T>& matrix) {
+        std::vector<T> result;
+        for (std::size_t i = 0; i < n * columns; ++i) result.push_back(matrix[i / columns * many + i % columns]);
+        return result;
+      };
+      const bool is_grad = op == Op::softmax_grad || op == Op::log_softmax_grad;
+      const auto results = [&](std::int64_t inner, const std::vector<T>& x, const std::vector<T>& dy) {
+        return is_grad ? run<T>(op, {1, rows, inner}, x, dy) : run<T>(op, {1, rows, inner}, x);
+      };
+      expect_same_bits(results(static_cast<std::int64_t>(columns), first_of(wide), first_of(wide_dy)),
+                       first_of(results(many, wide, wide_dy)));
+    }
+  }
+}
+TEST(Softmax, OfFewColumnsHasTheBitsOfMany) {
+  for (const Op op : {Op::softmax, Op::log_softmax, Op::softmax_grad, Op::log_softmax_grad}) {
+    check_few_columns<float>(op);
+    check_few_columns<double>(op);
+  }
 }
 
 TEST(Softmax, OfLargeLogitsDoesNotOverflow) {

@@ -1,0 +1,119 @@
+// A few columns side by side, for each instruction set. Internal.
+#include "asyncgrad/backends/cpu/vectors/rows-inl.h"
+
+#if defined(ASYNCGRAD_NARROW_COLUMNS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef ASYNCGRAD_NARROW_COLUMNS_INL
+#undef ASYNCGRAD_NARROW_COLUMNS_INL
+#else
+#define ASYNCGRAD_NARROW_COLUMNS_INL
+#endif
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace asyncgrad::detail::HWY_NAMESPACE {
+
+// All `count` columns of a matrix of n rows, fewer than a vector has lanes. A group is as many rows as a vector has lanes,
+// which are `count` vectors, and each of these has a row of every column again and again. It has the functions of Columns,
+// and their bits.
+template <class T, std::size_t count>
+class NarrowColumns {
+ public:
+  using V = Lanes<T>;
+  using Row = V[count];  // for each place in a group the number of its column
+
+  explicit NarrowColumns(std::int64_t n) : n_(n), groups_((n + row_lanes<T> - 1) / row_lanes<T>) {}
+
+  // Elements behind the last are those of the first group, which has the same columns there.
+  HWY_INLINE V load(const T* x, std::size_t v, std::int64_t group) const {
+    const T* const from = x + at(v, group);
+    const std::int64_t left = n_ * columns - at(v, group);
+    if (left >= row_lanes<T>) return hn::LoadU(d_, from);
+    const V first = hn::LoadU(d_, x + at(v, 0));
+    if (left <= 0) return first;
+    HWY_ALIGN T beside[VectorMath<T>::lanes];
+    return load_part_of(first, from, left, beside);
+  }
+
+  HWY_INLINE void maximum(const T* x, Row& result) const {
+    for (std::size_t v = 0; v < count; ++v) result[v] = load(x, v, 0);
+    for (std::int64_t group = 1; group < groups_; ++group) {
+      for (std::size_t v = 0; v < count; ++v) result[v] = hn::Max(load(x, v, group), result[v]);
+    }
+    HWY_ALIGN T numbers[elements];
+    spill(result, numbers);
+    T largest[count];
+    std::copy_n(numbers, count, largest);
+    for (std::size_t i = count; i < elements; ++i) {
+      T& known = largest[i % count];
+      const bool is_nan = numbers[i] != numbers[i];  // NOLINT(misc-redundant-expression)
+      known = is_nan || numbers[i] > known ? numbers[i] : known;
+    }
+    spread(largest, result);
+  }
+
+  template <class Term>
+  HWY_INLINE void sum(Term term, Row& result) const {
+    constexpr std::int64_t block_rows = 64;
+    static_assert(block_rows % row_lanes<T> == 0);
+    HWY_ALIGN T terms[elements];
+    T parts[count] = {};
+    double totals[count] = {};
+    for (std::int64_t group = 0; group < groups_; ++group) {
+      Row of_group;
+      for (std::size_t v = 0; v < count; ++v) of_group[v] = term(v, group);
+      spill(of_group, terms);
+      const std::int64_t first = group * row_lanes<T>, rows = std::min(row_lanes<T>, n_ - first);
+      for (std::int64_t row = 0; row < rows; ++row) {
+        for (std::size_t j = 0; j < count; ++j) parts[j] += terms[static_cast<std::size_t>(row) * count + j];
+      }
+      if (n_ <= block_rows || ((first + rows) % block_rows != 0 && group + 1 < groups_)) continue;
+      for (std::size_t j = 0; j < count; ++j) {
+        totals[j] += static_cast<double>(parts[j]);
+        parts[j] = 0;
+      }
+    }
+    if (n_ > block_rows) std::transform(totals, totals + count, parts, [](double sum) { return static_cast<T>(sum); });
+    spread(parts, result);
+  }
+
+  template <class Value>
+  HWY_INLINE void put(T* out, Value value) const {
+    for (std::int64_t group = 0; group < groups_; ++group) {
+      for (std::size_t v = 0; v < count; ++v) store(value(v, group), out, v, group);
+    }
+  }
+  HWY_INLINE void store(V vector, T* out, std::size_t v, std::int64_t group) const {
+    T* const to = out + at(v, group);
+    const std::int64_t left = n_ * columns - at(v, group);
+    if (left >= row_lanes<T>) return hn::StoreU(vector, d_, to);
+    HWY_ALIGN T beside[VectorMath<T>::lanes];
+    if (left > 0) store_part(vector, to, left, beside);
+  }
+
+ private:
+  static constexpr hn::ScalableTag<T> d_{};
+  static constexpr std::size_t elements = count * VectorMath<T>::lanes;  // of a group
+  static constexpr auto columns = static_cast<std::int64_t>(count);
+
+  static HWY_INLINE std::int64_t at(std::size_t v, std::int64_t group) {
+    return (group * columns + static_cast<std::int64_t>(v)) * row_lanes<T>;
+  }
+  static HWY_INLINE void spill(const Row& row, T* to) {
+    for (std::size_t v = 0; v < count; ++v) hn::Store(row[v], d_, to + v * VectorMath<T>::lanes);
+  }
+  static HWY_INLINE void spread(const T (&of_columns)[count], Row& row) {
+    HWY_ALIGN T numbers[elements];
+    for (std::size_t i = 0; i < elements; ++i) numbers[i] = of_columns[i % count];
+    for (std::size_t v = 0; v < count; ++v) row[v] = hn::Load(d_, numbers + v * VectorMath<T>::lanes);
+  }
+
+  std::int64_t n_, groups_;
+};
+
+}  // namespace asyncgrad::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // ASYNCGRAD_NARROW_COLUMNS_INL
