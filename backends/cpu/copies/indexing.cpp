@@ -18,6 +18,7 @@ namespace asyncgrad::detail {
 
 namespace {
 
+// Names the first of all indices that is outside.
 [[noreturn]] void throw_bad_index(const char* operation, const std::int64_t* indices, std::int64_t extent,
                                   const char* what) {
   std::int64_t i = 0;
@@ -25,17 +26,22 @@ namespace {
   throw_outside(operation, "index", indices[i], i, extent, what);
 }
 
-void check_indices(const char* operation, const KernelCall& call, int operand, std::int64_t extent,
-                   const char* what = "rows") {
+// Checks some of an operand's indices.
+void check_indices(const char* operation, const KernelCall& call, int operand, Range some, std::int64_t extent,
+                   const char* what) {
   const std::int64_t* const indices = call.data<std::int64_t>(operand);
   // The bit is set for an index that is negative, or too large, which makes the difference negative. There is no
   // branch, so that the compiler checks several indices at once.
   std::uint64_t signs = 0;
-  for (std::int64_t i = 0; i < call.numel(operand); ++i) {
+  for (std::int64_t i = some.begin; i < some.end; ++i) {
     const auto index = static_cast<std::uint64_t>(indices[i]);
     signs |= index | (static_cast<std::uint64_t>(extent) - 1 - index);
   }
   if (signs >> 63 != 0) throw_bad_index(operation, indices, extent, what);
+}
+void check_indices(const char* operation, const KernelCall& call, int operand, std::int64_t extent,
+                   const char* what = "rows") {
+  check_indices(operation, call, operand, {0, call.numel(operand)}, extent, what);
 }
 
 // Indices k, k + 1, … whose values are neighbours, too.
@@ -182,8 +188,6 @@ std::int64_t indices_along(const KernelCall& call, int operand) {
   return others == 0 ? 0 : call.numel(operand) / others;
 }
 
-void check_gather(const KernelCall& call) { check_indices("gather", call, 2, call.attributes<IndexAttributes>().axis); }
-
 int gather_tiles(const KernelCall& call) {
   const auto& seen = call.attributes<IndexAttributes>();
   return tile_count(seen.outer * indices_along(call, 2), items_per_tile(seen.inner));
@@ -194,6 +198,8 @@ void run_gather(const KernelCall& call, int tile) {
   const auto& seen = call.attributes<IndexAttributes>();
   const std::int64_t count = indices_along(call, 2);
   const Range rows = tile_range(seen.outer * count, items_per_tile(seen.inner), tile);
+  // Each tile checks its own: a single thread would take as long for all of them as the tiles take.
+  check_indices("gather", call, 2, {rows.begin * seen.inner, rows.end * seen.inner}, seen.axis, "rows");
   visit_size(call.dtype(0), [&]<class T>(T) {
     std::int64_t k = rows.begin % count;
     const T* in = call.data<T>(1) + rows.begin / count * seen.axis * seen.inner;
@@ -224,6 +230,12 @@ void run_scatter_add(const KernelCall& call, int tile) {
   visit_summed(call.dtype(0), [&]<class T>(T) {
     for (std::int64_t o = matrices.begin; o < matrices.end; ++o) {
       T* const out = call.data<T>(0) + o * seen.axis * seen.inner;
+      if (seen.inner == 1) {
+        const std::int64_t* const indices = call.data<std::int64_t>(1) + o * count;
+        const T* const in = call.data<T>(2) + o * count;
+        for (std::int64_t k = 0; k < count; ++k) out[indices[k]] = static_cast<T>(out[indices[k]] + in[k]);
+        continue;
+      }
       for (std::int64_t row = o * count; row < (o + 1) * count; ++row) {
         const std::int64_t* const indices = call.data<std::int64_t>(1) + row * seen.inner;
         const T* const in = call.data<T>(2) + row * seen.inner;
@@ -287,7 +299,7 @@ void run_one_hot(const KernelCall& call, int tile) {
 constinit const Kernel cpu_kernels::take{.run = run_take, .tiles = take_tiles, .prepare = check_take};
 constinit const Kernel cpu_kernels::take_grad{
     .run = run_take_grad, .tiles = take_grad_tiles, .prepare = check_take_grad};
-constinit const Kernel cpu_kernels::gather{.run = run_gather, .tiles = gather_tiles, .prepare = check_gather};
+constinit const Kernel cpu_kernels::gather{.run = run_gather, .tiles = gather_tiles};
 constinit const Kernel cpu_kernels::scatter_add{
     .run = run_scatter_add, .tiles = scatter_add_tiles, .prepare = check_scatter_add};
 constinit const Kernel cpu_kernels::first_places{

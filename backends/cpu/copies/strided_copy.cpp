@@ -60,6 +60,8 @@ void choose_loops(Plan& plan, StridedAxes& axes) {
   const bool is_repeated = plan.along.in == 0 || candidate.in == 0;
   if (is_repeated || std::abs(candidate.in) >= std::abs(plan.along.in)) {
     plan.across = axes.take(axes.shortest(&Axis::out));
+    constexpr std::int64_t few = 8;  // of which a row takes longer to begin than to write
+    if (plan.along.in == 0 && plan.along.extent < std::min(few, plan.across.extent)) plan.loops = Loops::columns;
     return;
   }
   plan.across = axes.take(other);
@@ -122,6 +124,13 @@ void move_rows(T* out, const T* in, const Axis& across, const Axis& along, std::
 template <bool adds, class T>
 inline void move_block(T* out, const T* in, const Axis& across, const Axis& along, std::int64_t rows,
                        std::int64_t columns) {
+  if (columns <= 2) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      for (std::int64_t r = 0; r < rows; ++r)
+        put<adds>(out[r * across.out + j * along.out], in[j * along.in + r * across.in]);
+    }
+    return;
+  }
   T buffer[block][block];
   for (std::int64_t j = 0; j < columns; ++j) {
     for (std::int64_t r = 0; r < rows; ++r) buffer[j][r] = in[j * along.in + r * across.in];

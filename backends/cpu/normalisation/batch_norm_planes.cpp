@@ -146,18 +146,34 @@ HWY_INLINE void sum_up(const BatchNormBlock<T>& b) {
   }
 }
 
+// Planes of at most so many elements are one row with their neighbours: each channel's numbers are repeated for the
+// elements of its plane.
+constexpr std::int64_t longest_repeated = 32;
+static_assert(4 * longest_repeated <= batch_norm_running(2));
+
+template <int lists, class T>
+HWY_INLINE void repeat_numbers(const BatchNormBlock<T>& b, T* numbers) {
+  for (std::int64_t i = lists * b.channels; i-- > 0;) {  // from the last on: they share their memory
+    const T number = numbers[i];
+    std::fill_n(numbers + i * b.inner, b.inner, number);
+  }
+}
+
 // out = function(x…) for each channel with its own numbers, which are in `numbers` one list after another.
 template <int lists, class T, class Function, class... In>
-HWY_INLINE void map_channels(const BatchNormBlock<T>& b, const T* numbers, Function function, const In*... x) {
+HWY_INLINE void map_channels(const BatchNormBlock<T>& b, T* numbers, Function function, const In*... x) {
+  constexpr std::int64_t few_samples = 4;  // of which repeating would not pay
   const hn::ScalableTag<T> d;
+  const bool is_row = b.inner == 1 || (b.inner <= longest_repeated && b.outer >= few_samples);
+  const std::int64_t row = b.channels * b.inner;
+  if (is_row && b.inner > 1) repeat_numbers<lists>(b, numbers);
   for (std::int64_t sample = 0; sample < b.outer; ++sample) {
     const std::int64_t at = sample * b.step;
-    if (b.inner == 1) {
+    if (is_row) {
       if constexpr (lists == 3) {
-        map_row(b.out + at, b.channels, function, (x + at)..., numbers, numbers + b.channels, numbers + 2 * b.channels);
+        map_row(b.out + at, row, function, (x + at)..., numbers, numbers + row, numbers + 2 * row);
       } else {
-        map_row(b.out + at, b.channels, function, (x + at)..., numbers, numbers + b.channels, numbers + 2 * b.channels,
-                numbers + 3 * b.channels);
+        map_row(b.out + at, row, function, (x + at)..., numbers, numbers + row, numbers + 2 * row, numbers + 3 * row);
       }
       continue;
     }
