@@ -1,6 +1,6 @@
 """How PyTorch does the cells of ops.py: by the function that its users call for it.
 
-What PyTorch gives as a view, such as a transposed matrix, is copied, so that both systems have the values in order.
+What PyTorch alone gives as a view, such as a transposed matrix, is copied, so that both systems have the values in order.
 """
 import torch
 from torch import nn
@@ -97,6 +97,21 @@ def cut(x, axis, begin, end, step):
     return x[(slice(None),) * axis + (slice(begin, end, step),)].contiguous()
 
 
+def shared(view):
+    """A view, as in both systems; but its gradient is a copy, and not the tensor that backward() was given."""
+
+    def copied(of_inputs, _):
+        return tuple(None if gradient is None else gradient.clone() for gradient in of_inputs)
+
+    def call(x, **options):
+        y = view(x, **options)
+        if y.requires_grad:
+            y.grad_fn.register_hook(copied)
+        return y
+
+    return call
+
+
 def masked_attention(q, k, v, mask):
     return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
@@ -138,8 +153,8 @@ FUNCTIONS = {
         functional.binary_cross_entropy_with_logits(x, y, reduction="none")
     ),
     "kl_divergence": lambda x, y: mean_of_rows(functional.kl_div(x, y, reduction="none")),
-    "argsort": lambda x, axis: torch.argsort(x, axis, stable=True),
-    "sort": lambda x, axis: torch.sort(x, axis, stable=True)[0],
+    "argsort": lambda x, axis: torch.argsort(x, dim=axis, stable=True),
+    "sort": lambda x, axis: torch.sort(x, dim=axis, stable=True)[0],
     "topk": lambda x, axis, count: torch.topk(x, count, axis)[0],
     "interpolate": lambda x, size, mode: functional.interpolate(x, size, mode=mode),
     "half_squared_error": half_squared_error,
@@ -168,9 +183,10 @@ FUNCTIONS = {
     "stack": lambda *parts, axis: torch.stack(parts, axis),
     "split": lambda x, sizes, axis: [part.contiguous() for part in torch.split(x, sizes, axis)],
     "pad": lambda x, width: functional.pad(x, [n for axis in reversed(width) for n in axis]),
-    "unsqueeze": lambda x, axis: torch.unsqueeze(x, axis),
+    "reshape": shared(torch.reshape),
+    "unsqueeze": shared(lambda x, axis: torch.unsqueeze(x, axis)),
     "roll": lambda x, shift, axis: torch.roll(x, shift, axis),
-    "broadcast_to": lambda x, shape: x.expand(shape).contiguous(),
+    "broadcast_to": lambda x, shape: x.expand(shape).clone(memory_format=torch.contiguous_format),
     "tile": lambda x, reps: torch.tile(x, reps),
     "repeat": lambda x, repeats, axis: torch.repeat_interleave(x, repeats, axis),
     "astype": lambda x, dtype: x.to(getattr(torch, dtype)),
