@@ -1,5 +1,6 @@
 """Scopes of a thread: whether it records and trains, and its random numbers. Each is a context manager and a decorator."""
 import functools
+import inspect
 
 from . import _core
 
@@ -11,12 +12,34 @@ class _Scope(_core._Scope):
         super().__init__(self._kind)
 
     def __call__(self, function):
+        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError(f"{type(self).__name__} cannot decorate {function!r}, which others interrupt; use `with` in its body")
+
         @functools.wraps(function)
         def within(*args, **kwargs):
             with self:
-                return function(*args, **kwargs)
+                result = function(*args, **kwargs)
+            return self._steps(result) if inspect.isgeneratorfunction(function) else result
 
         return within
+
+    def _steps(self, generator):
+        """What a generator yields. Its body runs within the scope, and who asks for the next step does not."""
+        go_on, value = generator.send, None
+        while True:
+            with self:
+                try:
+                    result = go_on(value)
+                except StopIteration as end:
+                    return end.value
+            try:
+                go_on, value = generator.send, (yield result)
+            except GeneratorExit:
+                with self:
+                    generator.close()
+                raise
+            except BaseException as error:  # noqa: BLE001  (thrown into the generator, which decides)
+                go_on, value = generator.throw, error
 
 
 class no_grad(_Scope):

@@ -34,6 +34,46 @@ def test_enable_grad_is_a_decorator():
     assert ag.grad_enabled()
 
 
+def test_a_scope_decorates_generators():
+    """The body runs within the scope, and the loop over it does not, whatever ends it."""
+    seen = []
+
+    @ag.no_grad()
+    def counted(count):
+        try:
+            for i in range(count):
+                seen.append(ag.grad_enabled())
+                try:
+                    sent = yield i
+                    seen.append((sent, ag.grad_enabled()))
+                except KeyError:
+                    seen.append(("thrown", ag.grad_enabled()))
+        finally:
+            seen.append(("end", ag.grad_enabled()))
+        return "returned"
+
+    steps = counted(2)
+    assert next(steps) == 0 and ag.grad_enabled() and steps.send("a") == 1 and ag.grad_enabled()
+    with pytest.raises(StopIteration, match="returned"):
+        steps.throw(KeyError)
+    assert seen == [False, ("a", False), False, ("thrown", False), ("end", False)] and ag.grad_enabled()
+    seen.clear()
+    for _ in counted(3):
+        break
+    assert seen == [False, ("end", False)] and list(counted(3)) == [0, 1, 2]
+    with pytest.raises(ZeroDivisionError):
+        next(ag.no_grad()(lambda: (yield 1 / 0))())
+    assert ag.grad_enabled()
+
+
+def test_a_scope_decorates_no_coroutine():
+    async def wait():
+        pass
+
+    with pytest.raises(TypeError, match="no_grad cannot decorate .*use `with` in its body"):
+        ag.no_grad()(wait)
+
+
 def test_a_gradient_function_may_record():
     x = ag.array([2.0]).requires_grad_()
 
