@@ -63,15 +63,23 @@ def _is_floating(result):
 
 def _computed_by_numpy(name, function, args, options):
     """What NumPy computes from the values, unless that would lose a gradient that is wanted."""
-    result = function(*map(_values, args), **{key: _values(value) for key, value in options.items()})
+    try:
+        result = function(*map(_values, args), **{key: _values(value) for key, value in options.items()})
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise TypeError(f"numpy.{name} cannot write into a tensor, whose values NumPy may only read: x[...] = y writes them") from error
     if _is_floating(result) and is_wanted(_tensors_in([*args, *options.values()])):
         raise TypeError(f"numpy.{name} of a tensor whose gradient is wanted: NumPy computes it, from x.detach()")
     return result
 
 
 def _values(argument):
+    """The values of tensors for NumPy to read: what it wrote would be behind the back of what is queued."""
     if isinstance(argument, Tensor):
-        return array_of(argument)
+        array = array_of(argument).view()
+        array.flags.writeable = False
+        return array
     if isinstance(argument, (list, tuple)):
         return type(argument)(map(_values, argument))
     return argument

@@ -79,10 +79,14 @@ def test_an_array_is_added_to_in_place():
 
 def test_numpy_does_not_write_into_tensors():
     x = ag.array(A)
-    for write in (lambda: np.sin(A, out=x), lambda: np.add.at(x, [0], 1)):
+    for write in (
+            lambda: np.sin(A, out=x), lambda: np.add.at(x, [0], 1), lambda: np.copyto(x, 0), lambda: np.fill_diagonal(x, 0), lambda: np.put(x, [0], 9),
+            lambda: np.place(x, A > 0, [9]), lambda: np.putmask(x, A > 0, 9), lambda: np.mean(A, axis=0, out=x[0]), lambda: np.nan_to_num(x / 0, copy=False)):
         with pytest.raises(TypeError):
             write()
     np.testing.assert_array_equal(x.numpy(), A)
+    with pytest.raises(TypeError, match=r"numpy.copyto cannot write into a tensor.*x\[...\] = y"):
+        np.copyto(x, 0)
 
 
 def test_a_class_of_tensors_stays():
