@@ -66,14 +66,16 @@ def repeat(x, repeats, axis=None):
 
 
 def roll(x, shift, axis=None):
-    """The elements of an axis, or of all in order, shifted in a circle; of several axes with a tuple of shifts."""
+    """The elements of an axis, of several or of all in order, shifted in a circle: by one number, or by one for each axis."""
     x = as_tensor(x)
     if axis is None:
         return roll(x.reshape(-1), shift, 0).reshape(*x.shape)
-    if isinstance(axis, tuple):
-        for one, by in zip(axis, shift, strict=True):
+    if isinstance(axis, (tuple, list)):
+        for one, by in zip(axis, shift if isinstance(shift, (tuple, list)) else [shift] * len(axis), strict=True):
             x = roll(x, by, one)
         return x
+    if isinstance(shift, (tuple, list)):
+        shift = sum(shift)
     n = x.shape[axis]
     if n == 0:
         return x

@@ -93,10 +93,6 @@ def reshape(x, /, shape, *, copy=None):
 
 def roll(x, /, shift, *, axis=None):
     """The elements of an axis, of several or of all in order, shifted in a circle."""
-    if isinstance(axis, tuple) and isinstance(shift, int):
-        shift = (shift,) * len(axis)
-    if isinstance(shift, tuple) and isinstance(axis, int):
-        shift = sum(shift)
     return _functions.roll(x, shift, axis)
 
 
