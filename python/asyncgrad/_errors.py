@@ -41,8 +41,20 @@ _kept = collections.deque(maxlen=32)
 def _keep(operation, message, exception):
     """Keeps an exception until the error of its operation is raised; called on the thread that computes."""
     # The frames refer to arrays whose memory is valid in the call alone.
-    traceback.clear_frames(exception.__traceback__)
+    for one in _chain(exception):
+        traceback.clear_frames(one.__traceback__)
     _kept.append(((operation, message), exception))
+
+
+def _chain(exception):
+    """An exception and all that it was raised from, or while they were handled."""
+    found, left = [], [exception]
+    while left:
+        one = left.pop()
+        if one is not None and not any(one is other for other in found):
+            found.append(one)
+            left += [one.__cause__, one.__context__]
+    return found
 
 
 def _kept_for(operation, message):

@@ -165,6 +165,23 @@ def test_what_a_function_of_the_program_raised_is_the_cause():
     assert caught.value.__cause__ is None
 
 
+def test_no_exception_of_a_chain_keeps_arrays():
+    def deeper(out):
+        raise LookupError
+
+    def fail(out):
+        try:
+            deeper(out)
+        except LookupError as error:
+            raise ValueError("no such name") from error
+
+    with pytest.raises(ag.Error, match="no such name") as caught:
+        ag.custom("fails", (2,), [], fail).wait()
+    found = [frame for frame, _ in traceback.walk_tb(caught.value.__cause__.__cause__.__traceback__)]
+    assert [frame.f_code.co_name for frame in found] == ["fail", "deeper"]
+    assert not any("out" in frame.f_locals for frame in found)  # its memory is no longer valid
+
+
 def test_an_exception_that_cannot_be_shown():
     class Own(Exception):
         def __str__(self):
