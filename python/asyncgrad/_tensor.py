@@ -120,7 +120,10 @@ def dot_of(x, y):
 
 
 def mm(self, other):
-    """The matrix product."""
+    """The product of two matrices, as torch.mm; `@` multiplies vectors and stacks of matrices, too."""
+    other = as_tensor(other)
+    if self.ndim != 2 or other.ndim != 2:
+        raise ValueError(f"[mm] multiplies two matrices, got {self.shape} and {other.shape}; x @ y multiplies others")
     return self @ other
 
 

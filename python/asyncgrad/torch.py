@@ -16,8 +16,10 @@ class Tensor(ag.Tensor):
 
 
 def _made(function, shape, size, dtype, device):
-    shape = shape if size is None else (size,)
-    return extend.as_class(function(*shape, dtype=dtype, device=device), Tensor)
+    if (size is not None) == bool(shape):
+        name = function.__name__
+        raise TypeError(f"{name} takes one shape, as in {name}(2, 3), {name}((2, 3)) or {name}(size=(2, 3)); got {shape} and size={size}")
+    return extend.as_class(function(*(shape or (size,)), dtype=dtype, device=device), Tensor)
 
 
 def randn(*shape, size=None, dtype=None, device=None):
@@ -41,8 +43,8 @@ def zeros(*shape, size=None, dtype=None, device=None):
 
 
 def mm(x, y):
-    """The matrix product."""
-    return x @ y
+    """The product of two matrices."""
+    return x.mm(y)
 
 
 class cuda:

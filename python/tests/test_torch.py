@@ -4,6 +4,7 @@ import sys
 import textwrap
 
 import numpy as np
+import pytest
 
 from asyncgrad import torch
 
@@ -17,6 +18,15 @@ def test_creation_and_products():
     for y in (torch.mm(x, x), x.mm(x), x @ x):
         np.testing.assert_allclose(np.asarray(y), expected, rtol=1e-5, atol=1e-6)
     assert repr(torch.ones(1, 2) * 3) == "tensor([[3., 3.]])"
+
+
+@pytest.mark.parametrize("kind, call", [
+    (ValueError, lambda: torch.mm(torch.ones(3), torch.ones(3, 4))), (ValueError, lambda: torch.ones(2, 3).mm(torch.ones(3))),
+    (ValueError, lambda: torch.mm(torch.ones(5, 2, 3), torch.ones(5, 3, 4))), (ValueError, lambda: torch.mm(torch.ones(2, 3), 2)),
+    (TypeError, lambda: torch.ones(2, size=(3,))), (TypeError, lambda: torch.randn())])
+def test_what_pytorch_refuses(kind, call):
+    with pytest.raises(kind):
+        call()
 
 
 def test_a_program_on_two_devices():
