@@ -298,6 +298,14 @@ def test_recurrent_layers_learn(kind):
     assert losses[-1].item() < 0.3 * losses[0].item()
 
 
+@pytest.mark.parametrize("metric", [gluon.metric.Accuracy(), gluon.metric.TopKAccuracy(2), gluon.metric.CrossEntropy()])
+def test_metrics_count_no_label_twice(metric):
+    for labels in (np.array([0]), np.array([0, 1, 0])):
+        with pytest.raises(ValueError, match=f"{labels.size} labels for 2 predictions"):
+            metric.update(labels, np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125]]))
+    assert numpy.isnan(metric.get()[1])
+
+
 def test_metrics():
     metric = gluon.metric.Accuracy()
     assert numpy.isnan(metric.get()[1])

@@ -11,6 +11,11 @@ def _listed(x):
     return list(x) if isinstance(x, (list, tuple)) else [x]
 
 
+def _check_counts(labels, predictions):
+    if labels != predictions:
+        raise ValueError(f"{labels} labels for {predictions} predictions")
+
+
 class EvalMetric:
     """The mean of what sums() gives for each pair of labels and predictions."""
 
@@ -26,8 +31,7 @@ class EvalMetric:
     def update(self, labels, preds):
         """Counts an array of labels and one of predictions, or lists of them. Waits for nothing."""
         labels, preds = _listed(labels), _listed(preds)
-        if len(labels) != len(preds):
-            raise ValueError(f"{len(labels)} labels for {len(preds)} predictions")
+        _check_counts(len(labels), len(preds))
         with ag.no_grad():
             for label, pred in zip(labels, preds):
                 total, count = self.sums(label, pred)
@@ -58,6 +62,7 @@ class Accuracy(EvalMetric):
     def sums(self, label, pred):
         if pred.shape != label.shape:
             pred = ag.argmax(pred, self._axis)
+        _check_counts(label.size, pred.size)
         return (pred.astype("int64").reshape(-1) == label.astype("int64").reshape(-1)).sum(), label.size
 
 
@@ -71,6 +76,7 @@ class TopKAccuracy(EvalMetric):
         self._k = top_k
 
     def sums(self, label, pred):
+        _check_counts(label.size, pred.shape[0])
         values = pred.asnumpy().astype("float32")
         largest = array(_np.argsort(values, 1)[:, -self._k:].astype("int64"), dtype="int64", ctx=pred.ctx)
         return (largest == ag.reshape(label.astype("int64"), (-1, 1))).sum(), pred.shape[0]
@@ -87,8 +93,7 @@ class CrossEntropy(EvalMetric):
 
     def sums(self, label, pred):
         places = ag.reshape(label.astype("int64"), (-1, 1))
-        if places.shape[0] != pred.shape[0]:
-            raise ValueError(f"{places.shape[0]} labels for {pred.shape[0]} predictions")
+        _check_counts(places.shape[0], pred.shape[0])
         return -ag.log(ag.take_along_axis(pred, places, 1) + self._eps).sum(), pred.shape[0]
 
 
