@@ -143,8 +143,9 @@ std::string text_of(nb::handle object);  // str(object)
 // repr(object) for a message: its beginning if it is long, and "an integer of 1329 bits" in place of a large one, which
 // Python may refuse to write.
 std::string repr_of(nb::handle object);
-std::string path_from(nb::handle object);           // a text, bytes or an object with __fspath__(); without a NUL
-Shape shape_from(nb::handle object);                // an integer or a sequence of them
+std::string path_from(nb::handle object);  // a text, bytes or an object with __fspath__(); without a NUL
+// An integer or a sequence of them, each of which is `what` in errors.
+Shape shape_from(nb::handle object, const char* what = "an extent");
 Shape reshaped(const Tensor& x, nb::handle shape);  // one extent may be -1
 Shape shape_of_args(const nb::args& args);          // f(2, 3) or f((2, 3))
 Extents tuple_of(const Shape& shape);
@@ -175,10 +176,6 @@ Tensor tensor_beside(const Tensor& other, nb::handle object);
 void check_holds_number(const Scalar& number, DType dtype, const char* operation);
 // A floating number without its fraction. Throws ValueError if an int64 cannot hold it.
 std::int64_t whole_part(double number);
-
-// --- convolution.cpp
-
-Size2d size_from(nb::handle object);  // a number for both, or (height, width)
 
 // --- A call with the operands' class, line and mode.
 

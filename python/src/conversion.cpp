@@ -100,8 +100,8 @@ std::vector<std::int64_t> integers_from(nb::handle object, const char* what) {
 
 }  // namespace
 
-Shape shape_from(nb::handle object) {
-  const std::vector<std::int64_t> extents = integers_from(object, "an extent");
+Shape shape_from(nb::handle object, const char* what) {
+  const std::vector<std::int64_t> extents = integers_from(object, what);
   return Shape(std::span<const std::int64_t>(extents));
 }
 

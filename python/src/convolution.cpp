@@ -7,6 +7,10 @@ namespace {
 
 using Handle = nb::handle;
 
+Size2d size_from(Handle given, const char* function, const char* name) {
+  return read_parameter(given, {function, name}, static_cast<const Size2d*>(nullptr));
+}
+
 void bind_convolutions(nb::module_& m) {
   const Conv2dOptions of_planes;
   m.def(
@@ -14,9 +18,9 @@ void bind_convolutions(nb::module_& m) {
       [](Handle x, Handle weight, Handle bias, Handle stride, Handle padding, Handle dilation, std::int64_t groups) {
         const Call call(x);
         return call.result(conv2d(call.arg(tensor_from(x)), tensor_from(weight), tensor_or_none(bias),
-                                  {.stride = size_from(stride),
-                                   .padding = size_from(padding),
-                                   .dilation = size_from(dilation),
+                                  {.stride = size_from(stride, "conv2d", "stride"),
+                                   .padding = size_from(padding, "conv2d", "padding"),
+                                   .dilation = size_from(dilation, "conv2d", "dilation"),
                                    .groups = groups}));
       },
       nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(), nb::arg("stride") = shown(of_planes.stride),
@@ -46,12 +50,13 @@ void bind_transposed_convolutions(nb::module_& m) {
       [](Handle x, Handle weight, Handle bias, Handle stride, Handle padding, Handle output_padding,
          std::int64_t groups, Handle dilation) {
         const Call call(x);
-        return call.result(conv_transpose2d(call.arg(tensor_from(x)), tensor_from(weight), tensor_or_none(bias),
-                                            {.stride = size_from(stride),
-                                             .padding = size_from(padding),
-                                             .output_padding = size_from(output_padding),
-                                             .dilation = size_from(dilation),
-                                             .groups = groups}));
+        return call.result(
+            conv_transpose2d(call.arg(tensor_from(x)), tensor_from(weight), tensor_or_none(bias),
+                             {.stride = size_from(stride, "conv_transpose2d", "stride"),
+                              .padding = size_from(padding, "conv_transpose2d", "padding"),
+                              .output_padding = size_from(output_padding, "conv_transpose2d", "output_padding"),
+                              .dilation = size_from(dilation, "conv_transpose2d", "dilation"),
+                              .groups = groups}));
       },
       nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(), nb::arg("stride") = shown(of_planes.stride),
       nb::arg("padding") = shown(of_planes.padding), nb::arg("output_padding") = shown(of_planes.output_padding),
@@ -100,9 +105,10 @@ void bind_pooling(nb::module_& m) {
         row.name,
         [row = &row](Handle x, Handle kernel, Handle stride, Handle padding) {
           const Call call(x);
-          PoolOptions options{.padding = size_from(padding)};
-          if (!stride.is_none()) options.stride = size_from(stride);
-          return call.result(row->function(call.arg(tensor_from(x)), size_from(kernel), options));
+          PoolOptions options{.padding = size_from(padding, row->name, "padding")};
+          if (!stride.is_none()) options.stride = size_from(stride, row->name, "stride");
+          return call.result(
+              row->function(call.arg(tensor_from(x)), size_from(kernel, row->name, "kernel_size"), options));
         },
         nb::arg("x"), nb::arg("kernel_size"), nb::arg("stride") = shown(unchanged.stride),
         nb::arg("padding") = shown(unchanged.padding), row.doc);
@@ -135,8 +141,8 @@ void bind_pooling_of_lines(nb::module_& m) {
         const Call call(x);
         const Interpolation chosen =
             read_parameter(mode, {"interpolate", "mode"}, static_cast<const Interpolation*>(nullptr));
-        return call.result(
-            interpolate(call.arg(tensor_from(x)), size_from(size), {.mode = chosen, .align_corners = align_corners}));
+        return call.result(interpolate(call.arg(tensor_from(x)), size_from(size, "interpolate", "size"),
+                                       {.mode = chosen, .align_corners = align_corners}));
       },
       nb::arg("x"), nb::arg("size"), nb::arg("mode") = shown(InterpolateOptions{}.mode),
       nb::arg("align_corners") = InterpolateOptions{}.align_corners,
@@ -179,12 +185,6 @@ void bind_batch_norm(nb::module_& m) {
 }
 
 }  // namespace
-
-Size2d size_from(nb::handle object) {
-  if (PyTuple_Check(object.ptr()) == 0 && PyList_Check(object.ptr()) == 0) return integer_from(object, "a size");
-  if (nb::len(object) != 2) throw_value_error("a size is a number or a pair (height, width), not " + repr_of(object));
-  return {integer_from(nb::object(object[0]), "a height"), integer_from(nb::object(object[1]), "a width")};
-}
 
 void bind_windows(nb::module_& m) {
   bind_convolutions(m);

@@ -50,8 +50,19 @@ std::uint64_t read_parameter(nb::handle given, const Asked& asked, const std::ui
   if (!nb::try_cast(given, value)) asked.refuse("an integer in [0, 2^64)", given);
   return value;
 }
-Size2d read_parameter(nb::handle given, const Asked&, const Size2d*) { return size_from(given); }
-Shape read_parameter(nb::handle given, const Asked&, const Shape*) { return shape_from(given); }
+Size2d read_parameter(nb::handle given, const Asked& asked, const Size2d*) {
+  const bool is_pair = PyTuple_Check(given.ptr()) != 0 || PyList_Check(given.ptr()) != 0;
+  if (is_pair ? nb::len(given) != 2 : PyIndex_Check(given.ptr()) == 0)
+    asked.refuse("an integer or a pair (height, width)", given);
+  const auto extent = [&](nb::handle one) {
+    return read_parameter(one, asked, static_cast<const std::int64_t*>(nullptr));
+  };
+  if (!is_pair) return extent(given);
+  return {extent(given[0]), extent(given[1])};
+}
+Shape read_parameter(nb::handle given, const Asked& asked, const Shape*) {
+  return shape_from(given, asked.text().c_str());
+}
 DType read_parameter(nb::handle given, const Asked&, const DType*) { return dtype_from(given); }
 Device read_parameter(nb::handle given, const Asked&, const Device*) { return device_from(given); }
 Generator* read_parameter(nb::handle given, const Asked& asked, Generator* const*) {
