@@ -102,10 +102,9 @@ nb::object read_parameter(nb::handle given, const Asked&, const nb::object*) { r
 optim::Factor read_parameter(nb::handle given, const Asked& asked, const optim::Factor*) {
   if (nb::isinstance<optim::Factor>(given)) return nb::cast<optim::Factor>(given);
   if (PyCallable_Check(given.ptr()) == 0) asked.refuse("a function of the step", given);
-  return [function = HeldObject(nb::borrow(given))](std::int64_t step) { return factor_at(function.get(), step); };
-}
-double factor_at(nb::handle function, std::int64_t step) {
-  return read_parameter(function(step), {"Schedule", "the factor"}, static_cast<const double*>(nullptr));
+  return [given](std::int64_t step) {
+    return read_parameter(given(step), {"Schedule", "the factor"}, static_cast<const double*>(nullptr));
+  };
 }
 
 nb::object shown(double value) { return nb::float_(value); }

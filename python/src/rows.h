@@ -57,11 +57,10 @@ Tensor read_parameter(nb::handle given, const Asked& asked, const Tensor*);
 nn::Initialiser read_parameter(nb::handle given, const Asked& asked, const nn::Initialiser*);
 std::vector<Tensor> read_parameter(nb::handle given, const Asked& asked, const std::vector<Tensor>*);
 nb::object read_parameter(nb::handle given, const Asked& asked, const nb::object*);
+// These two borrow a function of Python, which the caller keeps.
 optim::Factor read_parameter(nb::handle given, const Asked& asked, const optim::Factor*);
-// It borrows a function of Python, which the caller keeps.
 data::Sampler read_parameter(nb::handle given, const Asked& asked, const data::Sampler*);
 data::Share read_parameter(nb::handle given, const Asked& asked, const data::Share*);
-double factor_at(nb::handle function, std::int64_t step);  // what a function of Python returns
 
 nb::object shown(double value);
 nb::object shown(bool value);

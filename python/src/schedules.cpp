@@ -9,12 +9,33 @@ namespace {
 using optim::Factor;
 using optim::Schedule;
 
-// Its optimiser and its function may refer to it, so that the garbage collector has to see them. What leads from them to
-// this can be cleared, so that this need not be.
+Factor factor_of(const char* owner, const char* name, nb::handle given) {
+  return read_parameter(given, {owner, name}, static_cast<const Factor*>(nullptr));
+}
+
+// What these keep may refer to them, so that the garbage collector has to see it. What leads from there to these can be
+// cleared, so that these need not be.
+
+// A factor that goes on as another one, which may be a function of Python.
+class OwnFactor : public Factor {
+ public:
+  OwnFactor(Factor factor, nb::handle then) : Factor(std::move(factor)), then_(nb::borrow(then)) {}
+
+  static int traverse(PyObject* self, visitproc visit, void* arg) noexcept {
+    Py_VISIT(Py_TYPE(self));
+    if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<OwnFactor>(self)->then_.ptr());
+    return 0;
+  }
+
+ private:
+  nb::object then_;
+};
+PyType_Slot slots_of_factor[] = {{Py_tp_traverse, reinterpret_cast<void*>(OwnFactor::traverse)}, {0, nullptr}};
+
 class OwnSchedule : public Schedule {
  public:
   OwnSchedule(nb::handle optimizer, nb::handle factor)
-      : Schedule(nb::cast<optim::Optimizer&>(optimizer), factor_of(factor)),
+      : Schedule(nb::cast<optim::Optimizer&>(optimizer), factor_of("Schedule", "factor", factor)),
         optimizer_(nb::borrow(optimizer)),
         factor_(nb::borrow(factor)) {}
 
@@ -28,13 +49,6 @@ class OwnSchedule : public Schedule {
   }
 
  private:
-  // A function of Python lives as long as this.
-  static Factor factor_of(nb::handle given) {
-    if (nb::isinstance<Factor>(given) || PyCallable_Check(given.ptr()) == 0)
-      return read_parameter(given, {"Schedule", "factor"}, static_cast<const Factor*>(nullptr));
-    return [given](std::int64_t step) { return factor_at(given, step); };
-  }
-
   nb::object optimizer_, factor_;
 };
 PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(OwnSchedule::traverse)}, {0, nullptr}};
@@ -62,11 +76,12 @@ void bind_schedules(nb::module_& m) {
   m.def("cosine", &optim::cosine, nb::arg("length"), nb::arg("min_factor") = optim::cosine(1)(1),
         "A schedule: min_factor + (1 - min_factor) (1 + cos(pi t / length)) / 2 after t steps, and `min_factor` from "
         "t = length on.");
+  nb::class_<OwnFactor, Factor>(m, "_OwnFactor", nb::type_slots(slots_of_factor));
   m.def(
       "warm_up",
-      [](std::int64_t length, nb::handle then) {
-        if (then.is_none()) return optim::warm_up(length);
-        return optim::warm_up(length, read_parameter(then, {"warm_up", "then"}, static_cast<const Factor*>(nullptr)));
+      [](std::int64_t length, nb::handle then) -> nb::typed<nb::object, Factor> {
+        if (then.is_none()) return nb::cast(optim::warm_up(length));
+        return nb::cast(OwnFactor(optim::warm_up(length, factor_of("warm_up", "then", then)), then));
       },
       nb::arg("length"), nb::arg("then") = nb::none(),
       "A schedule: (t + 1) / length after t steps, and then(t - length), or 1 for None, from t = length on.");

@@ -288,7 +288,21 @@ def test_cycles_of_functions_that_are_kept_are_collected():
         assert training.sgd.lr == 0.25
         return weakref.ref(training)
 
-    for make in (recomputed, recomputed_before, batches, schedule):
+    def warmed_up():
+        class Training:
+            def __init__(self):
+                later = ag.optim.warm_up(2, ag.optim.warm_up(1, self.factor))
+                self.schedule = ag.optim.Schedule(ag.optim.SGD([ag.ones(2).requires_grad_()], lr=1.0), later)
+
+            def factor(self, step):
+                return 0.25
+
+        training = Training()
+        for _ in range(4):
+            training.schedule.step()
+        return weakref.ref(training)
+
+    for make in (recomputed, recomputed_before, batches, schedule, warmed_up):
         reference = make()
         ag.wait_all()
         for _ in range(100):  # what has been read may be let go a little later
