@@ -4,6 +4,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import numpy
 import pytest
@@ -296,6 +297,33 @@ def test_recurrent_layers_learn(kind):
         trainer.step(32)
         losses.append(l.mean())
     assert losses[-1].item() < 0.3 * losses[0].item()
+
+
+def test_threads_add_each_gradient_once(monkeypatch):
+    found = autograd._native_grad
+
+    def found_slowly(array):
+        gradient = found(array)
+        time.sleep(0.001)  # the other thread finds the same one meanwhile
+        return gradient
+
+    def add():
+        x = np.ones(2)
+        x.attach_grad("add")
+        for _ in range(20):
+            with autograd.record():
+                y = x * 2
+            y.backward()
+        sums.append(x.grad.tolist())
+
+    monkeypatch.setattr(autograd, "_native_grad", found_slowly)
+    sums = []
+    threads = [threading.Thread(target=add) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sums == [[40, 40]] * 2
 
 
 @pytest.mark.parametrize("metric", [gluon.metric.Accuracy(), gluon.metric.TopKAccuracy(2), gluon.metric.CrossEntropy()])

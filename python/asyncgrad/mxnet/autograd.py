@@ -1,4 +1,5 @@
 """Recording and gradients under MXNet's names: nothing is recorded outside of record()."""
+import os
 import threading
 import weakref
 
@@ -190,15 +191,21 @@ def _weighted_sum(heads, head_grads):
     return total
 
 
+# Held until all gradients of a backward() are taken: each thread looks at the variables of all.
+_taking = threading.RLock()
+os.register_at_fork(before=_taking.acquire, after_in_parent=_taking.release, after_in_child=_taking.release)
+
+
 def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
     """Computes the gradients of sum(head * head_grad), with ones for None."""
-    _weighted_sum(heads, head_grads).backward(None, retain_graph)
-    for variable in list(_variables.values()):
-        array = variable.array()
-        new = None if array is None else _native_grad(array)
-        if new is not None:
-            ag.Tensor.zero_grad(array)
-            variable.take(_plain(new))
+    with _taking:
+        _weighted_sum(heads, head_grads).backward(None, retain_graph)
+        for variable in list(_variables.values()):
+            array = variable.array()
+            new = None if array is None else _native_grad(array)
+            if new is not None:
+                ag.Tensor.zero_grad(array)
+                variable.take(_plain(new))
 
 
 def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True):
