@@ -195,6 +195,9 @@ def _measure_here(name, *work):
             _restoring.join()
 
 
+_PATIENCE = 2  # seconds in which the process of a run that is over may end; its program may have threads that never do
+
+
 def _measure_apart(name, *work):
     spawn = multiprocessing.get_context("spawn")
     receiver, sender = spawn.Pipe(duplex=False)
@@ -204,11 +207,12 @@ def _measure_apart(name, *work):
     try:
         line, failure = receiver.recv()
     except EOFError:
-        process.join()
+        process.join(_PATIENCE)
         line, failure = None, f"its process ended with exit code {process.exitcode}"
     finally:
-        if process.exitcode is None and sys.exc_info()[0] is not None:
-            process.kill()
+        if sys.exc_info()[0] is None:
+            process.join(_PATIENCE)
+        process.kill()
         process.join()
     if line is None:
         raise RuntimeError(f"run {name} failed: {failure}")
@@ -231,9 +235,10 @@ def _run(sender, settings, name, *work):
     _core._experiment_end_with_parent()
     if os.getppid() != multiprocessing.parent_process().pid:
         return  # it has ended before
-    try:
-        _set(*settings)
-        answer = _measure(False, name, *work), None
-    except Exception:
-        answer = None, traceback.format_exc()
-    sender.send(answer)
+    with sender:  # which ends with this, also if the program exits
+        try:
+            _set(*settings)
+            answer = _measure(False, name, *work), None
+        except Exception:
+            answer = None, traceback.format_exc()
+        sender.send(answer)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
 import pytest
@@ -34,6 +35,16 @@ def step(training):
 
 def end_early(training):
     os._exit(7)
+
+
+def make_with_a_thread():
+    threading.Thread(target=time.sleep, args=(600,)).start()
+    return make()
+
+
+def make_with_a_thread_and_exit():
+    make_with_a_thread()
+    sys.exit(3)
 
 
 def make_that_diverges():
@@ -305,6 +316,14 @@ def test_what_a_step_raises_is_raised():
 def test_a_process_that_ends_early_is_an_error():
     with pytest.raises(RuntimeError, match="run none failed: its process ended with exit code 7"):
         ag.experiment.compare(make, end_early, steps=2, runs=("none",))
+
+
+def test_threads_of_the_program_do_not_keep_a_run_from_ending():
+    began = time.monotonic()
+    assert len(ag.experiment.compare(make_with_a_thread, step, steps=2, runs="none").runs) == 1
+    with pytest.raises(RuntimeError, match="run none failed: its process ended"):
+        ag.experiment.compare(make_with_a_thread_and_exit, step, steps=2, runs="none")
+    assert time.monotonic() - began < 300
 
 
 def test_refuses_what_is_no_run():
