@@ -95,7 +95,7 @@ EXPRESSIONS = [
     "npx.leaky_relu(x, act_type='gelu')", "p * np.array([1, 2, 3, 4], dtype='int64')",
     "p * np.array([1, 2, 3, 4], dtype='int32')", "np.array([1, 2], dtype='int64') + np.array([1, 2], dtype='int32')",
     "np.array([1, 2], dtype='int64') * 1.5", "np.array([1, 2], dtype='int32') * 1.5", "np.array([1, 2], dtype='int64') / 2",
-    "np.array([1, 2], dtype='int32') / 2", "p + np.array([1, 2, 3, 4], dtype='float64')", "(p > 1) * p", "1 - (p > 1)",
+    "np.array([1, 2], dtype='int32') / 2", "np.array([1, 2], dtype='int32') / numpy.float32(2)", "np.array([1, 2], dtype='uint8') / numpy.float64(2)", "p + np.array([1, 2, 3, 4], dtype='float64')", "(p > 1) * p", "1 - (p > 1)",
     "(p > 1) - 0.5", "(p > 1) * (p < 1)", "(p > 1) == (p < 1)", "np.sum(p, dtype='float64')",
     "np.array([1, 2], dtype='int32').sum()", "np.array([1, 2], dtype='int32').mean()", "np.array([1, 2], dtype='int64').mean()",
     "(p > 1).sum(axis=0)", "np.mean(p, dtype='float64')", "np.cumsum(p, dtype='float64')", "np.array([1, 2], dtype='int32') ** 2",

@@ -302,8 +302,8 @@ class ndarray(Tensor):
         return self[(slice(None),) * axis_of(axis, self.ndim) + (slice(begin, end),)]
 
     def __truediv__(self, other):
-        # The quotient of integers is float32.
-        if not self.dtype.is_floating and not str(getattr(other, "dtype", "")).startswith("float"):
+        # The quotient of integers, and of integers and a number, is float32.
+        if not self.dtype.is_floating and not (isinstance(other, Tensor) and other.dtype.is_floating):
             return Tensor.astype(self, "float32") / other
         return Tensor.__truediv__(self, other)
 
