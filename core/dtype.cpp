@@ -8,7 +8,7 @@ namespace asyncgrad {
 
 namespace {
 
-constinit DType current_default = float32;
+constinit DType current_dtype = float32;
 
 }  // namespace
 
@@ -17,9 +17,9 @@ void set_default_dtype(DType dtype) {
     throw_error("set_default_dtype", fmt::format("the default is float32 or float64, not {}", name(dtype)),
                 ErrorKind::type);
   }
-  current_default = dtype;
+  current_dtype = dtype;
 }
 
-DType default_dtype() { return current_default; }
+DType default_dtype() { return current_dtype; }
 
 }  // namespace asyncgrad

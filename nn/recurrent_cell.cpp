@@ -13,8 +13,8 @@ namespace {
 
 using Kind = layer_detail::RecurrentLayerKind;
 
-constexpr Kind gru{"GRUCell", detail::RecurrentKind::gru}, lstm{"LSTMCell", detail::RecurrentKind::lstm};
-Kind rnn(RnnActivation activation) { return {"RNNCell", layer_detail::kind_of(activation)}; }
+constexpr Kind gru_cell{"GRUCell", detail::RecurrentKind::gru}, lstm_cell{"LSTMCell", detail::RecurrentKind::lstm};
+Kind rnn_cell(RnnActivation activation) { return {"RNNCell", layer_detail::kind_of(activation)}; }
 
 RecurrentWeights initial(const Kind& cell, std::int64_t in_features, std::int64_t hidden_features,
                          const RecurrentCellOptions& options, Location where) {
@@ -66,22 +66,22 @@ Tensor row(const Tensor& states, int index, Location where) { return states[RowI
 
 RNNCell::RNNCell(std::int64_t in_features, std::int64_t hidden_features, RecurrentCellOptions options,
                  RnnActivation activation, Location where)
-    : RecurrentWeights(initial(rnn(activation), in_features, hidden_features, options, where)),
+    : RecurrentWeights(initial(rnn_cell(activation), in_features, hidden_features, options, where)),
       activation(activation) {}
 Tensor RNNCell::operator()(const Arg& x, const Tensor& h) const {
-  return row(after_step(rnn(activation), *this, x, h, {}), 0, x.where());
+  return row(after_step(rnn_cell(activation), *this, x, h, {}), 0, x.where());
 }
 
 GRUCell::GRUCell(std::int64_t in_features, std::int64_t hidden_features, RecurrentCellOptions options, Location where)
-    : RecurrentWeights(initial(gru, in_features, hidden_features, options, where)) {}
+    : RecurrentWeights(initial(gru_cell, in_features, hidden_features, options, where)) {}
 Tensor GRUCell::operator()(const Arg& x, const Tensor& h) const {
-  return row(after_step(gru, *this, x, h, {}), 0, x.where());
+  return row(after_step(gru_cell, *this, x, h, {}), 0, x.where());
 }
 
 LSTMCell::LSTMCell(std::int64_t in_features, std::int64_t hidden_features, RecurrentCellOptions options, Location where)
-    : RecurrentWeights(initial(lstm, in_features, hidden_features, options, where)) {}
+    : RecurrentWeights(initial(lstm_cell, in_features, hidden_features, options, where)) {}
 LSTMState LSTMCell::operator()(const Arg& x, const LSTMState& state) const {
-  const Tensor states = after_step(lstm, *this, x, state.h, state.c);
+  const Tensor states = after_step(lstm_cell, *this, x, state.h, state.c);
   return {.h = row(states, 0, x.where()), .c = row(states, 1, x.where())};
 }
 

@@ -12,6 +12,8 @@
 
 namespace asyncgrad::tests {
 
+inline const detail::Kernel nothing{.run = [](const detail::KernelCall&, int) {}};
+
 // A part of the CPU, the program's only device, with one executor, whose thread is the test's.
 class MadeUpEngine : private detail::StagingArea {
  public:

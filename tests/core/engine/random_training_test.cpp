@@ -15,7 +15,7 @@
 namespace asyncgrad::tests {
 namespace {
 
-constexpr int programs = is_sanitized ? 4 : 8;
+constexpr int trainings = is_sanitized ? 4 : 8;
 
 class RandomTraining : public testing::TestWithParam<int> {
  protected:
@@ -50,7 +50,7 @@ class RandomTraining : public testing::TestWithParam<int> {
 };
 
 TEST_P(RandomTraining, GivesTheSameBitsWithinItsMemory) {
-  for (std::uint64_t seed = 0; seed < programs; ++seed) {
+  for (std::uint64_t seed = 0; seed < trainings; ++seed) {
     const ProgramOptions program = training(seed);
     const Outcome expected = run_program(program, {.schedule = Schedule::immediate, .inline_tiny = false});
     EXPECT_EQ(expected.memory[0].peak_live, expected.memory[0].serial_peak);
@@ -63,7 +63,7 @@ TEST_P(RandomTraining, GivesTheSameBitsWithinItsMemory) {
 // Values are dropped and computed again, within budgets down to a third of the serial peak, and wherever it is possible.
 TEST_P(RandomTraining, ComputesValuesAgainWithTheSameBits) {
   std::int64_t recomputed = 0;
-  for (std::uint64_t seed = 7000; seed < 7000 + programs; ++seed) {
+  for (std::uint64_t seed = 7000; seed < 7000 + trainings; ++seed) {
     ProgramOptions program = training(seed);
     const Outcome expected = run_program(program, {.schedule = Schedule::immediate, .inline_tiny = false});
     const RandomDelays delays(seed);
@@ -91,7 +91,7 @@ TEST_P(RandomTraining, ComputesValuesAgainWithTheSameBits) {
 // Kernels of the library and of the program find something wrong while they run.
 TEST_P(RandomTraining, FailsTheSameWay) {
   int faults = 0;
-  for (std::uint64_t seed = 1000; seed < 1000 + programs / 2; ++seed) {
+  for (std::uint64_t seed = 1000; seed < 1000 + trainings / 2; ++seed) {
     const ProgramOptions program = training(seed, /*with_failures=*/true);
     const Outcome expected = run_program(program, {.workers = 1, .inline_tiny = false});
     faults += expected.faults;
@@ -105,7 +105,7 @@ TEST_P(RandomTraining, FailsTheSameWay) {
 // Any operation may fail, whether it belongs to the network, its gradient or the update.
 TEST_P(RandomTraining, FailsTheSameWayWhereverItIsMadeTo) {
   int faults = 0;
-  for (std::uint64_t seed = 2000; seed < 2000 + programs / 2; ++seed) {
+  for (std::uint64_t seed = 2000; seed < 2000 + trainings / 2; ++seed) {
     const ProgramOptions program = training(seed, /*with_failures=*/true);
     const RandomDelays delays(seed, /*fail_one_in=*/300);
     const Outcome expected = run_program(program, {.workers = 1, .inline_tiny = false});
@@ -117,14 +117,14 @@ TEST_P(RandomTraining, FailsTheSameWayWhereverItIsMadeTo) {
 }
 
 TEST_P(RandomTraining, GivesTheSameBitsSideBySide) {
-  for (std::uint64_t seed = 3000; seed < 3000 + programs / 4; ++seed) {
+  for (std::uint64_t seed = 3000; seed < 3000 + trainings / 4; ++seed) {
     expect_same_side_by_side({training(3 * seed), {.seed = 3 * seed + 1}, training(3 * seed + 2)},
                              {.workers = GetParam()});
   }
 }
 
 TEST_P(RandomTraining, OnPartsOfTheCpuGivesTheSameBits) {
-  for (std::uint64_t seed = 4000; seed < 4000 + programs / 4; ++seed) {
+  for (std::uint64_t seed = 4000; seed < 4000 + trainings / 4; ++seed) {
     ProgramOptions program = training(seed);
     program.devices = {"cpu:0", "cpu:1"};
     const Outcome expected = run_program(program, {.schedule = Schedule::immediate, .cpu_parts = 2});
@@ -143,7 +143,7 @@ TEST_P(RandomTraining, OnPartsOfTheCpuGivesTheSameBits) {
 // Training is saved in a file while it goes on. Training that goes on from the file does as if it had never stopped.
 TEST_P(RandomTraining, GoesOnFromAFile) {
   const TemporaryFolder folder;
-  for (std::uint64_t seed = 6000; seed < 6000 + programs / 4; ++seed) {
+  for (std::uint64_t seed = 6000; seed < 6000 + trainings / 4; ++seed) {
     ProgramOptions program = training(seed);
     program.interruption = {.file = folder.file("training"), .step = static_cast<int>(2 + seed % 5)};
     const Outcome expected = run_program(program, {.schedule = Schedule::immediate, .inline_tiny = false});
@@ -165,7 +165,7 @@ TEST_P(RandomTraining, GoesOnFromAFile) {
 TEST_P(RandomTraining, SurvivesRefusedMemory) {
   static std::atomic<std::uint64_t> requests{0};
   int refused = 0;
-  for (std::uint64_t seed = 5000; seed < 5000 + programs / 2; ++seed) {
+  for (std::uint64_t seed = 5000; seed < 5000 + trainings / 2; ++seed) {
     const ProgramOptions program = training(seed);
     const Outcome expected = run_program(program, {.workers = 1, .inline_tiny = false});
     for (const Way& way : ways) {

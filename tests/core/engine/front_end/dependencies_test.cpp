@@ -18,8 +18,6 @@ using detail::Operation;
 using detail::StagedOperations;
 using detail::Storage;
 
-const detail::Kernel nothing{.run = [](const detail::KernelCall&, int) {}};
-
 class DependenciesTest : public testing::Test {
  protected:
   ~DependenciesTest() override {

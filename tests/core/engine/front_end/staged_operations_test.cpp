@@ -10,8 +10,6 @@ namespace {
 using detail::Operation;
 using detail::StagedOperations;
 
-const detail::Kernel nothing{.run = [](const detail::KernelCall&, int) {}};
-
 class StagedOperationsTest : public testing::Test {
  protected:
   Operation& add_operation() {
