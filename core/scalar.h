@@ -19,7 +19,11 @@ class Scalar {
   requires(std::is_arithmetic_v<T> && !std::same_as<T, bool> && !std::same_as<T, long double>)
       Scalar(T value, const char* file = __builtin_FILE(),  // NOLINT(google-explicit-constructor): `x + 1` is the point
              int line = __builtin_LINE())
-      : where_{file, line} {
+      : Scalar(value, Location{file, line}) {}
+  template <class T>
+  requires(std::is_arithmetic_v<T> && !std::same_as<T, bool> && !std::same_as<T, long double>)
+      Scalar(T value, const Location& where)
+      : where_(where) {
     if constexpr (std::is_integral_v<T>) {
       if (!std::in_range<std::int64_t>(value)) throw_too_large();
       integer_ = static_cast<std::int64_t>(value);

@@ -35,7 +35,10 @@ class RowIndex {
   requires(!std::same_as<T, bool>)
       RowIndex(T position, const char* file = __builtin_FILE(),  // NOLINT(google-explicit-constructor): for `x[0]`
                int line = __builtin_LINE())
-      : position_(Scalar(position).as_int64()), where_{file, line} {}
+      : RowIndex(position, Location{file, line}) {}
+  template <std::integral T>
+  requires(!std::same_as<T, bool>) RowIndex(T position, const Location& where)
+      : position_(Scalar(position).as_int64()), where_(where) {}
 
   std::int64_t position() const { return position_; }
   const Location& where() const { return where_; }

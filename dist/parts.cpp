@@ -295,7 +295,7 @@ void Parts::average(optim::Optimizer& optimizer, Location where) {
       if (!totals[i].defined()) continue;
       Tensor& parameter = sums->parameters[i];
       static_cast<Leaf*>(parameter.impl()->node)->accumulate(std::move(totals[i]));
-      if (world_.size() == 1 && count_ > 1) parameter.grad() /= Scalar(count_, where.file, where.line);
+      if (world_.size() == 1 && count_ > 1) parameter.grad() /= Scalar(count_, where);
     }
     if (world_.size() > 1) failure = queue_average("Parts.average", sums->parameters, count_, world_, where);
     const std::exception_ptr of_updates = update_running(where);

@@ -32,8 +32,8 @@ PReLU::PReLU(std::int64_t channels, PReLUOptions options, Location where) {
   check_at_least_one("PReLU", "channels", channels);
   check_finite("PReLU", "initial_slope", options.initial_slope);
   layer_detail::check_type("PReLU", options.dtype);
-  const Scalar value(options.initial_slope, where.file, where.line);
-  slope = parameter(full({channels}, value, {.dtype = options.dtype, .device = options.device}, where));
+  slope = parameter(full({channels}, Scalar(options.initial_slope, where),
+                         {.dtype = options.dtype, .device = options.device}, where));
 }
 
 Tensor PReLU::operator()(const Arg& x) const {

@@ -40,14 +40,14 @@ struct Mish : activation_detail::Applies<mish> {};
 struct LeakyReLU {
   // Throws Error for a number that is not finite; ELU, too.
   explicit LeakyReLU(double slope = leaky_relu_slope, Location where = Location::current());
-  Tensor operator()(const Arg& x) const { return leaky_relu(x, Scalar(slope, x.where().file, x.where().line)); }
+  Tensor operator()(const Arg& x) const { return leaky_relu(x, Scalar(slope, x.where())); }
   void members(Members&) {}  // the slope is a setting, which a file does not change
 
   double slope;
 };
 struct ELU {
   explicit ELU(double scale = elu_scale, Location where = Location::current());
-  Tensor operator()(const Arg& x) const { return elu(x, Scalar(scale, x.where().file, x.where().line)); }
+  Tensor operator()(const Arg& x) const { return elu(x, Scalar(scale, x.where())); }
   void members(Members&) {}
 
   double scale;

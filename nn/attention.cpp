@@ -63,7 +63,7 @@ Tensor MultiHeadAttention::attend(const Arg& x, const Arg& memory, const Tensor&
                                                   x->shape().str(), memory->shape().str()));
   }
   const Location where = x.where();
-  const auto part = [&](const Tensor& parts, int i) { return parts[RowIndex(i, where.file, where.line)]; };
+  const auto part = [&](const Tensor& parts, int i) { return parts[RowIndex(i, where)]; };
   Tensor q, k, v;
   if (x->impl() == memory->impl()) {
     const LayerScope scope("qkv");

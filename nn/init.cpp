@@ -207,7 +207,7 @@ Initialiser orthogonal(double gain, Location where) {
 Initialiser constant(double value) {
   return [=](const Shape& shape, RandomOptions options, Location where) {
     const TensorOptions form{.dtype = options.dtype, .device = options.device};
-    return constant(shape, Scalar(value, where.file, where.line), form, where);
+    return constant(shape, Scalar(value, where), form, where);
   };
 }
 

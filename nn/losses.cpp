@@ -223,7 +223,7 @@ Tensor l1_loss(const Arg& prediction, const Arg& label, const LossOptions& optio
 Tensor huber_loss(const Arg& prediction, const Arg& label, const HuberOptions& options) {
   return loss_of("huber_loss", prediction, label, options, [&](const Arg& x, const Arg& y) {
     const Tensor difference = x - y;
-    return huber(Arg(difference, x.where()), Scalar(options.delta, x.where().file, x.where().line));
+    return huber(Arg(difference, x.where()), Scalar(options.delta, x.where()));
   });
 }
 

@@ -140,7 +140,7 @@ class Run {
 
   template <class Index>
   Tensor row(const Tensor& x, Index index) const {
-    return x[RowIndex(index, where_.file, where_.line)];
+    return x[RowIndex(index, where_)];
   }
 
   // The state before the first step of one layer in one direction.

@@ -60,7 +60,7 @@ Tensor after_step(const Kind& cell, const RecurrentWeights& weights, const Arg& 
   return layer_detail::recurrent_states(cell, weights, false, Arg(sequence, x.where()), h, c);
 }
 
-Tensor row(const Tensor& states, int index, Location where) { return states[RowIndex(index, where.file, where.line)]; }
+Tensor row(const Tensor& states, int index, Location where) { return states[RowIndex(index, where)]; }
 
 }  // namespace
 

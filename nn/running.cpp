@@ -15,8 +15,6 @@ namespace {
 
 constinit thread_local std::vector<RunningUpdate>* noted_by_thread = nullptr;
 
-Scalar scalar(double value, const Location& where) { return Scalar(value, where.file, where.line); }
-
 }  // namespace
 
 NotedRunningUpdates::NotedRunningUpdates(std::vector<RunningUpdate>& noted)
@@ -27,7 +25,7 @@ NotedRunningUpdates::~NotedRunningUpdates() { noted_by_thread = outer_; }
 void update_running(const RunningUpdate& update, const Location& where) {
   const NoGrad no_grad;
   Tensor running = update.running;  // another handle of the same values
-  Tensor next = Arg(running, where) * scalar(update.keep, where);
+  Tensor next = Arg(running, where) * Scalar(update.keep, where);
   next += Arg(update.term, where);
   running.copy_(Arg(next, where));
 }
@@ -41,7 +39,7 @@ void update_running(const Tensor& running, double keep, const Arg& value, double
                             name(running.dtype()), kept.str(), name(value->dtype()), taken.str()));
   }
   const NoGrad no_grad;
-  RunningUpdate update{.running = running, .keep = keep, .term = value * scalar(weight, value.where())};
+  RunningUpdate update{.running = running, .keep = keep, .term = value * Scalar(weight, value.where())};
   if (noted_by_thread != nullptr) {
     noted_by_thread->push_back(std::move(update));
   } else {

@@ -24,7 +24,7 @@ void WeightAverage::update(Location where) {
   const NoGrad no_grad;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Tensor difference = Arg(parameters_[i], where) - Arg(averages_[i], where);
-    const Tensor step = Arg(difference, where) * Scalar(share, where.file, where.line);
+    const Tensor step = Arg(difference, where) * Scalar(share, where);
     averages_[i] += Arg(step, where);
   }
 }

@@ -113,7 +113,7 @@ Tensor linspace(double start, double stop, std::int64_t count, TensorOptions opt
     throw_error("linspace", fmt::format("needs finite bounds at a finite distance, got {} and {}", start, stop));
   }
   const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
-  const auto number = [&](double value) { return Scalar(value, where.file, where.line); };
+  const auto number = [&](double value) { return Scalar(value, where); };
   // From both ends, so that both are exact.
   const Tensor i = arange(0, count, 1, {.dtype = float64, .device = options.device}, where);
   const Tensor from_start = at(at(i) * number(step)) + number(start);

@@ -176,8 +176,8 @@ Tensor array_copy(nb::handle object, nb::handle dtype, Device device) {
   if (is_tensor(object.ptr())) {
     const Tensor& tensor = tensor_in(object.ptr());
     const DType wanted = dtype.is_none() ? tensor.dtype() : dtype_from(dtype);
-    const Tensor moved = to(Arg(tensor, where.file, where.line), device);
-    const Arg arg(moved, where.file, where.line);
+    const Tensor moved = to(Arg(tensor, where), device);
+    const Arg arg(moved, where);
     if (wanted != tensor.dtype()) return to(arg, wanted);
     return moved.impl() == tensor.impl() ? clone(arg) : moved;
   }
@@ -199,11 +199,11 @@ Tensor array_copy(nb::handle object, nb::handle dtype, Device device) {
   if (!has_own_type) check_bounds(array, wanted);
   if (natural && is_floating(*natural) && !is_floating(wanted) && wanted != boolean) {  // as astype() does
     const Tensor values = array_copy(array, nb::none(), device);
-    return to(Arg(values, where.file, where.line), wanted);
+    return to(Arg(values, where), wanted);
   }
   if (wanted == bfloat16) {  // NumPy does not have it
     const Tensor values = array_copy(array.attr("astype")("float32"), nb::none(), device);
-    return to(Arg(values, where.file, where.line), bfloat16);
+    return to(Arg(values, where), bfloat16);
   }
   array = numpy().attr("asarray")(array, nb::arg("dtype") = name(wanted), nb::arg("order") = "C");
   if (wanted == boolean) array = with_truths_of_0_and_1(array);

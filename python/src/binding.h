@@ -187,9 +187,9 @@ class Call {
   }
   explicit Call(nb::handle operand) : Call(is_tensor(operand.ptr()) ? Py_TYPE(operand.ptr()) : tensor_type) {}
   const Location& where() const { return where_; }
-  Arg arg(const Tensor& tensor) const { return Arg(tensor, where_.file, where_.line); }
-  Scalar scalar(double value) const { return Scalar(value, where_.file, where_.line); }
-  Scalar scalar(std::int64_t value) const { return Scalar(value, where_.file, where_.line); }
+  Arg arg(const Tensor& tensor) const { return Arg(tensor, where_); }
+  Scalar scalar(double value) const { return Scalar(value, where_); }
+  Scalar scalar(std::int64_t value) const { return Scalar(value, where_); }
   const ClassRules& rules() const { return rules_; }
   // The type to compute in, and the number as that type takes it.
   DType promoted(DType a, DType b) const { return rules_.keeps_types ? kept(a, b) : python::promoted(a, b); }

@@ -130,8 +130,8 @@ Extents tuple_of(const Shape& shape) {
 }
 
 std::optional<Scalar> number_from(PyObject* object, const Location& where) {
-  if (PyFloat_Check(object)) return Scalar(PyFloat_AsDouble(object), where.file, where.line);
-  if (PyLong_Check(object)) return Scalar(integer_from(object, "a number"), where.file, where.line);
+  if (PyFloat_Check(object)) return Scalar(PyFloat_AsDouble(object), where);
+  if (PyLong_Check(object)) return Scalar(integer_from(object, "a number"), where);
   if (is_tensor(object) || PyUnicode_Check(object) || PyTuple_Check(object) || PyList_Check(object))
     return std::nullopt;
   // Numbers of NumPy, but not its arrays; zero axes make an array a number.
@@ -141,23 +141,23 @@ std::optional<Scalar> number_from(PyObject* object, const Location& where) {
   if (nb::len(shape) != 0) return std::nullopt;
   const std::string dtype = text_of(nb::borrow(object).attr("dtype"));
   if (dtype.starts_with("complex")) return std::nullopt;  // a conversion would drop the imaginary part
-  if (dtype == "bool") return Scalar(std::int64_t{PyObject_IsTrue(object)}, where.file, where.line);
+  if (dtype == "bool") return Scalar(std::int64_t{PyObject_IsTrue(object)}, where);
   if (PyObject* const index = PyNumber_Index(object)) {
     const nb::object owned = nb::steal(index);
-    return Scalar(integer_from(owned, "a number"), where.file, where.line);
+    return Scalar(integer_from(owned, "a number"), where);
   }
   PyErr_Clear();
   const nb::object value = nb::steal(PyNumber_Float(object));
   if (!value.is_valid()) throw nb::python_error();
-  return Scalar(PyFloat_AsDouble(value.ptr()), where.file, where.line);
+  return Scalar(PyFloat_AsDouble(value.ptr()), where);
 }
 
 std::optional<Scalar> number_in(DType dtype, PyObject* object, const Location& where) {
   if (!is_floating(dtype) || !PyLong_Check(object)) return number_from(object, where);
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
-  if (overflow == 0) return Scalar(value, where.file, where.line);
-  return Scalar(float_from(object, "a number"), where.file, where.line);
+  if (overflow == 0) return Scalar(value, where);
+  return Scalar(float_from(object, "a number"), where);
 }
 
 Scalar required_number(const std::optional<Scalar>& number, nb::handle object, const char* what) {

@@ -182,10 +182,10 @@ void bind_dlpack(nb::module_& m, TensorClass& c) {
         if (!device.is_none() && !device.equal(dl_device_tuple(tensor.device()))) {
           if (!device.equal(dl_device_tuple(Device())) || option("copy").is(Py_False))
             throw nb::buffer_error("memory is shared where it is, or copied to the CPU");
-          return exported(to(Arg(tensor, where.file, where.line), Device()));
+          return exported(to(Arg(tensor, where), Device()));
         }
         if (!option("copy").is(Py_True)) return exported(tensor);
-        return exported(clone(Arg(tensor, where.file, where.line)));
+        return exported(clone(Arg(tensor, where)));
       },
       "Shares the memory with another library, or gives it a copy with copy=True. Waits for the values.");
   c.def("__dlpack_device__", [](nb::handle self) { return dl_device_tuple(tensor_in(self.ptr()).device()); });

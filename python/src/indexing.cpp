@@ -167,7 +167,7 @@ PyObject* row_at(PyObject* self, Py_ssize_t row) {
     const Tensor& x = tensor_in(self);
     if (x.rank() == 0) throw_type_error("a tensor without axes cannot be iterated; item() gives its value");
     if (row < 0 || row >= x.size(0)) throw_index_error("row " + std::to_string(row));
-    return new_object(x[RowIndex(row, call.where().file, call.where().line)], Py_TYPE(self));
+    return new_object(x[RowIndex(row, call.where())], Py_TYPE(self));
   });
 }
 

@@ -132,14 +132,14 @@ Tensor full_like(const Scalar& value, const Arg& like) {
 }
 template <Tensor (*function)(const Arg&, const Arg&)>
 Tensor with_left_number(const Scalar& x, const Arg& y) {
-  return function(Arg(full_like(x, y), y.where().file, y.where().line), y);
+  return function(Arg(full_like(x, y), y.where()), y);
 }
 template <Tensor (*function)(const Arg&, const Arg&)>
 Tensor with_right_number(const Arg& x, const Scalar& y) {
-  return function(x, Arg(full_like(y, x), x.where().file, x.where().line));
+  return function(x, Arg(full_like(y, x), x.where()));
 }
 // A tensor that an operation made, at the same line.
-Arg at(const Tensor& tensor, const Arg& like) { return Arg(tensor, like.where().file, like.where().line); }
+Arg at(const Tensor& tensor, const Arg& like) { return Arg(tensor, like.where()); }
 
 // A negative power of integers is a floating number.
 Tensor power_number(const Arg& x, const Scalar& y) {

@@ -128,7 +128,7 @@ void backward(nb::handle self, nb::handle head, bool retain_graph) {
   const Tensor x = tensor_in(self.ptr());
   if (head.is_none()) return x.backward(retain_graph, where);
   Tensor dy = tensor_from(head);
-  if (dy.dtype() != x.dtype()) dy = to(Arg(dy, where.file, where.line), x.dtype());
+  if (dy.dtype() != x.dtype()) dy = to(Arg(dy, where), x.dtype());
   x.backward(dy, retain_graph, where);
 }
 
