@@ -131,6 +131,9 @@ struct EngineFigures {
     const auto others = static_cast<double>(work - recomputed_work);
     return others > 0 ? static_cast<double>(recomputed_work) / others : 0;
   }
+  // The counts and the time since `earlier`, if reset_peaks() was not called meanwhile; `queued`, `peak_queued` and
+  // `record_bytes` stay as they are.
+  EngineFigures since(const EngineFigures& earlier) const;
 };
 // Does not block.
 EngineFigures engine_figures();

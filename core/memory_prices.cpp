@@ -35,11 +35,7 @@ Counts dry_run(const EngineOptions& options, const std::function<void()>& step, 
   step();
   const EngineFigures first = engine_figures();
   step();
-  EngineFigures figures = engine_figures();
-  figures.recomputed_operations -= first.recomputed_operations;
-  figures.recomputed_work -= first.recomputed_work;
-  figures.work -= first.work;
-  return {memory_figures(device).serial_peak_bytes, figures};
+  return {memory_figures(device).serial_peak_bytes, engine_figures().since(first)};
 }
 
 std::vector<MemoryPrice> prices_of(const std::function<void()>& step, const std::vector<double>& shares, Device device,

@@ -253,6 +253,17 @@ EngineFigures engine_figures() {
   }
   return figures;
 }
+EngineFigures EngineFigures::since(const EngineFigures& earlier) const {
+  EngineFigures counted = *this;
+  counted.operations -= earlier.operations;
+  counted.inlined -= earlier.inlined;
+  counted.frontend_wait_s -= earlier.frontend_wait_s;
+  counted.recomputed_operations -= earlier.recomputed_operations;
+  counted.recomputed_work -= earlier.recomputed_work;
+  counted.work -= earlier.work;
+  counted.recomputed_before_writes -= earlier.recomputed_before_writes;
+  return counted;
+}
 std::string engine_report() { return detail::Engine::get().report(); }
 
 }  // namespace asyncgrad

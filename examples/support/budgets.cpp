@@ -107,16 +107,13 @@ double train(const Network& network, const Options& options, const ag::EngineOpt
   training.step();
   const ag::EngineFigures first = ag::engine_figures();
   training.step();
-  ag::EngineFigures second = ag::engine_figures();
+  const ag::EngineFigures second = ag::engine_figures().since(first);
   ag::wait_all();
   const auto start = std::chrono::steady_clock::now();
   for (int step = 0; step < options.steps; ++step) training.step();
   ag::wait_all();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (run == nullptr) return seconds;
-  second.recomputed_operations -= first.recomputed_operations;
-  second.recomputed_work -= first.recomputed_work;
-  second.work -= first.work;
   run->recomputed_operations = second.recomputed_operations;
   run->added_work = second.added_work();
   run->recompute_peak_bytes = ag::memory_figures().serial_peak_bytes;

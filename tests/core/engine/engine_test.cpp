@@ -314,6 +314,17 @@ TEST_F(EngineTest, TinyOperationsRunAtTheCallIfTheyMay) {
   EXPECT_EQ(x.to_vector<float>(), Floats(2, 2));
 }
 
+TEST_F(EngineTest, FiguresCountWhatCameSinceEarlierOnes) {
+  const Tensor x = ones({2});
+  const EngineFigures earlier = engine_figures();
+  for (int i = 0; i < 3; ++i) (x + 1).wait();
+  const EngineFigures all = engine_figures(), since = all.since(earlier);
+  EXPECT_EQ(since.operations, 3);
+  EXPECT_EQ(since.frontend_wait_s, all.frontend_wait_s - earlier.frontend_wait_s);
+  EXPECT_EQ(since.peak_queued, all.peak_queued);
+  EXPECT_EQ(since.record_bytes, all.record_bytes);
+}
+
 // Runs the program of one thread, with tensors and random numbers of its own and with `shared`.
 Floats result_of_thread(std::uint64_t seed, const Tensor& shared) {
   Generator generator(seed);
