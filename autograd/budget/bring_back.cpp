@@ -158,7 +158,7 @@ void Plan::submit_again(const Recipe& recipe, std::span<const OperandRef> operan
     ~Unchecked() { NanChecks::are_on = outer; }
   };
   const Unchecked unchecked;
-  const AgainScope scope(recipe.origin);
+  const OriginScope scope = OriginScope::again(recipe.origin);
   submit_as_it_is({.op = recipe.op,
                    .operands = operands,
                    .attributes = recipe.attributes.data(),

@@ -63,7 +63,7 @@ void Walk::walk(std::span<const Tensor> heads, std::span<const Tensor> seeds) {
     const Tensor& head = heads[i];
     Node& node = *head.impl()->node;
     if (has_targets_ && !passed_.has(&node)) continue;
-    const BackwardScope scope(node.origin(), options_.where);
+    const OriginScope scope = OriginScope::of_gradient(node.origin(), options_.where);
     if (i < seeds.size() && seeds[i].defined()) {
       deliver(node, options_.create_graph ? seeds[i] : seeds[i].detach());
     } else {
@@ -87,7 +87,7 @@ void Walk::deliver(Node& node, Tensor gradient) { add(node, std::move(gradient))
 
 void Walk::visit(PendingNode& pending) {
   Node& node = pending.node();
-  const BackwardScope scope(node.origin(), options_.where);
+  const OriginScope scope = OriginScope::of_gradient(node.origin(), options_.where);
   if (has_targets_) {
     const auto target = targets_.find(&node);
     if (target != targets_.end()) target->second = pending.gradient;

@@ -16,7 +16,7 @@ namespace detail {
 namespace {
 
 thread_local std::uint32_t current_path = 0;
-thread_local const Origin* current_backward = nullptr;
+thread_local const Origin* current_scope = nullptr;
 const bool has_names = made_at_load(Names::get);
 
 std::uint32_t current_graph() {
@@ -56,31 +56,28 @@ std::uint32_t graph_id(std::string_view name) { return Names::get().id(0, name);
 std::uint32_t current_layer_path() { return current_path; }
 std::string layer_path_name(std::uint32_t path) { return Names::get().name(path); }
 
-bool is_in_backward() { return current_backward != nullptr; }
+bool is_in_backward() { return current_scope != nullptr; }
 
-BackwardScope::BackwardScope(const Origin& forward, Location backward)
-    : outer_(current_backward), origin_{forward.where, backward, forward.path, current_graph()} {
-  current_backward = &origin_;
+OriginScope::OriginScope(const Origin& origin) : outer_(std::exchange(current_scope, &origin_)), origin_(origin) {}
+OriginScope::~OriginScope() { current_scope = outer_; }
+OriginScope OriginScope::of_gradient(const Origin& forward, Location backward) {
+  return OriginScope({forward.where, backward, forward.path, current_graph()});
 }
-BackwardScope::~BackwardScope() { current_backward = outer_; }
-
-AgainScope::AgainScope(const Origin& first)
-    : outer_(current_backward),
-      origin_{first.where, outer_ == nullptr ? Location() : outer_->backward, first.path, current_graph(), true} {
-  current_backward = &origin_;
+OriginScope OriginScope::again(const Origin& first) {
+  const Location backward = current_scope == nullptr ? Location() : current_scope->backward;
+  return OriginScope({first.where, backward, first.path, current_graph(), true});
 }
-AgainScope::~AgainScope() { current_backward = outer_; }
 
 ForwardScope::ForwardScope(std::uint32_t layer_path)
-    : outer_(std::exchange(current_backward, nullptr)), outer_path_(std::exchange(current_path, layer_path)) {}
+    : outer_(std::exchange(current_scope, nullptr)), outer_path_(std::exchange(current_path, layer_path)) {}
 ForwardScope::~ForwardScope() {
-  current_backward = outer_;
+  current_scope = outer_;
   current_path = outer_path_;
 }
 
 void set_origin(Origin& origin, const Location& where) {
-  if (current_backward != nullptr) {
-    origin = *current_backward;
+  if (current_scope != nullptr) {
+    origin = *current_scope;
     return;
   }
   origin.where.file = where.file;

@@ -33,31 +33,23 @@ std::string current_place();
 // A launch graph's name, as an id to keep. It is never 0, which stands for none.
 std::uint32_t graph_id(std::string_view name);
 
-// Whether operations that the calling thread queues are gradients.
+// Whether operations that the calling thread queues are gradients, or compute again.
 bool is_in_backward();
 
-// While it lives, operations that this thread queues are gradients of the operation queued at `forward`.
-class BackwardScope {
+// While it lives, operations that this thread queues have its origin, whatever their own line.
+class OriginScope {
  public:
-  BackwardScope(const Origin& forward, Location backward);
-  BackwardScope(const BackwardScope&) = delete;
-  BackwardScope& operator=(const BackwardScope&) = delete;
-  ~BackwardScope();
+  // They are gradients of the operation queued at `forward`.
+  static OriginScope of_gradient(const Origin& forward, Location backward);
+  // They compute again what the operation queued at `first` has computed.
+  static OriginScope again(const Origin& first);
+  OriginScope(const OriginScope&) = delete;
+  OriginScope& operator=(const OriginScope&) = delete;
+  ~OriginScope();
 
  private:
-  const Origin* outer_;
-  Origin origin_;
-};
+  explicit OriginScope(const Origin& origin);
 
-// While it lives, operations that this thread queues compute again what the operation queued at `first` has computed.
-class AgainScope {
- public:
-  explicit AgainScope(const Origin& first);
-  AgainScope(const AgainScope&) = delete;
-  AgainScope& operator=(const AgainScope&) = delete;
-  ~AgainScope();
-
- private:
   const Origin* outer_;
   Origin origin_;
 };

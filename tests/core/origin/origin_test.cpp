@@ -40,7 +40,7 @@ TEST(Origin, OfAGradientNamesForwardAndBackward) {
     forward_origin = origin_at(forward);
   }
   {
-    const BackwardScope scope(forward_origin, backward);
+    const OriginScope scope = OriginScope::of_gradient(forward_origin, backward);
     EXPECT_EQ(origin_at(Location{"elementwise.cpp", 3}).str(),
               "train.cpp:12, in layer 0, as a gradient for backward() at loop.cpp:15");
   }
