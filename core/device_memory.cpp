@@ -29,7 +29,7 @@ void synchronize(Device device) {
 
 void copy_from_device_memory(const Tensor& to, const void* data) {
   void* const there = detail::data_of(to, "copy_from_device_memory");
-  const auto size = static_cast<std::size_t>(to.numel()) * size_bytes(to.dtype());
+  const auto size = static_cast<std::size_t>(detail::value_bytes(to.shape(), to.dtype()));
   if (size == 0) return;
   if (data == nullptr)
     throw_error("copy_from_device_memory", fmt::format("the address of {} elements is null", to.numel()));

@@ -52,12 +52,11 @@ Tensor from_host_memory(void* data, DType dtype, const Shape& shape, std::functi
   if (state.is_asynchronous) throw_error("from_host_memory", fmt::format("{} is no part of the CPU", device.str()));
   check_address(data, dtype, shape);
   // The engine neither counts nor returns this memory.
-  std::unique_ptr<detail::Storage> storage(
-      new detail::Storage{.data = static_cast<std::byte*>(data),
-                          .size_bytes = 0,
-                          .value_bytes = shape.numel() * static_cast<std::int64_t>(size_bytes(dtype)),
-                          .device = &state,
-                          .has_value = true});
+  std::unique_ptr<detail::Storage> storage(new detail::Storage{.data = static_cast<std::byte*>(data),
+                                                               .size_bytes = 0,
+                                                               .value_bytes = detail::value_bytes(shape, dtype),
+                                                               .device = &state,
+                                                               .has_value = true});
   std::unique_ptr<detail::TensorImpl> impl(
       new detail::TensorImpl{.dtype = dtype, .storage = storage.get(), .shape = shape, .device = device});
   detail::foreign::add(*storage, std::move(release));

@@ -36,9 +36,8 @@ namespace {
 bool is_own(const Tensor& gradient) {
   const detail::TensorImpl& impl = *gradient.impl();
   const detail::Storage& storage = *impl.storage;
-  const std::int64_t bytes = impl.shape.numel() * static_cast<std::int64_t>(size_bytes(impl.dtype));
-  return impl.references == 2 && impl.node == nullptr && storage.handles == 1 && bytes == storage.value_bytes &&
-         !storage.is_foreign;
+  return impl.references == 2 && impl.node == nullptr && storage.handles == 1 &&
+         detail::fills(storage, impl.shape, impl.dtype) && !storage.is_foreign;
 }
 
 // The parameter's gradient as a tensor that belongs to nobody else: zeros if it has none.

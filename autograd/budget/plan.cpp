@@ -22,10 +22,6 @@ namespace asyncgrad::detail {
 
 namespace {
 
-bool is_whole(const TensorImpl& impl) {
-  return impl.shape.numel() * static_cast<std::int64_t>(size_bytes(impl.dtype)) == impl.storage->value_bytes;
-}
-
 // Whether the operation would compute the same again, and nothing else.
 bool can_be_repeated(const Submission& submission) {
   if (submission.op == Op::source || submission.op == Op::collective) return false;
@@ -35,8 +31,10 @@ bool can_be_repeated(const Submission& submission) {
   }
   const Device device = submission.operands[0].impl->device;
   return std::ranges::all_of(submission.operands, [&](const OperandRef& ref) {
-    return ref.impl->device == device && !ref.impl->storage->is_exposed &&
-           (ref.access == Access::read || (ref.access == Access::write && is_whole(*ref.impl)));
+    const TensorImpl& impl = *ref.impl;
+    return impl.device == device && !impl.storage->is_exposed &&
+           (ref.access == Access::read ||
+            (ref.access == Access::write && fills(*impl.storage, impl.shape, impl.dtype)));
   });
 }
 

@@ -7,9 +7,8 @@ namespace asyncgrad::detail {
 
 bool is_exclusive(const Tensor& tensor) {
   const TensorImpl& impl = *tensor.impl();
-  const std::int64_t bytes = impl.shape.numel() * static_cast<std::int64_t>(size_bytes(impl.dtype));
   const Storage& storage = *impl.storage;
-  return impl.references == 1 && storage.handles == 1 && bytes == storage.value_bytes && !storage.is_foreign;
+  return impl.references == 1 && storage.handles == 1 && fills(storage, impl.shape, impl.dtype) && !storage.is_foreign;
 }
 
 Destination new_like(const Tensor& x) { return {make_like(x, x.shape()), Access::write}; }

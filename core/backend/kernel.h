@@ -33,6 +33,7 @@ struct KernelCall {
   const Shape& shape(int operand) const { return views[operand].shape; }
   std::int64_t numel(int operand) const { return views[operand].shape.numel(); }
   DType dtype(int operand) const { return views[operand].dtype; }
+  std::int64_t element_bytes(int operand) const { return static_cast<std::int64_t>(size_bytes(dtype(operand))); }
   Device device(int operand) const { return views[operand].device; }
   std::byte* bytes(int operand) const { return views[operand].data; }
   // The elements of all operands.

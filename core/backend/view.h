@@ -10,6 +10,11 @@
 
 namespace asyncgrad::detail {
 
+// The bytes of all elements of a tensor.
+inline std::int64_t value_bytes(const Shape& shape, DType dtype) {
+  return shape.numel() * static_cast<std::int64_t>(size_bytes(dtype));
+}
+
 enum class Access : std::uint8_t {
   read,
   write,   // every element of the operand is written, none read

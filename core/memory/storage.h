@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "asyncgrad/core/backend/view.h"
 #include "asyncgrad/core/memory/small_objects.h"
 
 namespace asyncgrad::detail {
@@ -75,6 +76,11 @@ struct Storage {
   static void* operator new(std::size_t size) { return SmallObjects::take(size); }
   static void operator delete(void* memory, std::size_t size) { SmallObjects::give_back(memory, size); }
 };
+
+// Whether a value of that shape and type is all that the storage holds.
+inline bool fills(const Storage& storage, const Shape& shape, DType dtype) {
+  return value_bytes(shape, dtype) == storage.value_bytes;
+}
 
 // Sizes are counted in whole cache lines, the same in every figure.
 constexpr std::int64_t rounded_bytes(std::int64_t bytes) { return (bytes + 63) & ~std::int64_t{63}; }

@@ -34,9 +34,7 @@ struct OperationRecord {
   std::string shown_name() const { return name + std::string(origin.is_again ? ", again" : ""); }
   std::int64_t operand_bytes() const {
     std::int64_t bytes = 0;
-    for (const OperandRecord& operand : operands) {
-      bytes += operand.shape.numel() * static_cast<std::int64_t>(size_bytes(operand.dtype));
-    }
+    for (const OperandRecord& operand : operands) bytes += value_bytes(operand.shape, operand.dtype);
     return bytes;
   }
 };

@@ -40,9 +40,7 @@ void run_arange(const KernelCall& call, int tile) {
 void run_copy(const KernelCall& call, int tile) {
   const Range range = tile_range(call.numel(0), tile_elements, tile);
   if (range.begin == range.end) return;
-  const auto bytes_before = [&](int operand) {
-    return range.begin * static_cast<std::int64_t>(size_bytes(call.dtype(operand)));
-  };
+  const auto bytes_before = [&](int operand) { return range.begin * call.element_bytes(operand); };
   conversion(call.dtype(0), call.dtype(1))(call.data<std::byte>(0) + bytes_before(0),
                                            call.data<std::byte>(1) + bytes_before(1), range.end - range.begin);
 }

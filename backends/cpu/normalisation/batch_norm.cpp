@@ -75,7 +75,7 @@ std::int64_t batch_norm_scratch(const KernelCall& call) {
   const auto& a = call.attributes<BatchNormAttributes>();
   const std::int64_t channels = std::min(channels_per_tile(a), a.channels);
   return channels * (batch_norm_sums * static_cast<std::int64_t>(sizeof(double)) +
-                     batch_norm_running(a.inner) * static_cast<std::int64_t>(size_bytes(call.dtype(0))));
+                     batch_norm_running(a.inner) * call.element_bytes(0));
 }
 
 }  // namespace

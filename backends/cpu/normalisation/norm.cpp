@@ -59,7 +59,7 @@ void run_norm_grad(const KernelCall& call, int tile) {
 }
 
 std::int64_t grad_scratch(const KernelCall& call) {
-  return 2 * call.attributes<NormAttributes>().width * static_cast<std::int64_t>(size_bytes(call.dtype(0)));
+  return 2 * call.attributes<NormAttributes>().width * call.element_bytes(0);
 }
 
 }  // namespace

@@ -131,19 +131,15 @@ void run(const KernelCall& call, int tile) {
 
 }  // namespace
 
-constinit const Kernel cpu_kernels::dense_grad{.run = run,
-                                               .tiles = tiles,
-                                               .prepare =
-                                                   [](const KernelCall& call) {
-                                                     if (!is_floating(call.dtype(0)))
-                                                       throw_error("dense", "is not for int64");
-                                                   },
-                                               .scratch_bytes =
-                                                   [](const KernelCall& call) {
-                                                     return (column_count(call) + 16) *
-                                                            static_cast<std::int64_t>(size_bytes(call.dtype(0)));
-                                                   },
-                                               .cost = [](const KernelCall& call) { return 2 * call.numel(0); }};
+constinit const Kernel cpu_kernels::dense_grad{
+    .run = run,
+    .tiles = tiles,
+    .prepare =
+        [](const KernelCall& call) {
+          if (!is_floating(call.dtype(0))) throw_error("dense", "is not for int64");
+        },
+    .scratch_bytes = [](const KernelCall& call) { return (column_count(call) + 16) * call.element_bytes(0); },
+    .cost = [](const KernelCall& call) { return 2 * call.numel(0); }};
 
 }  // namespace asyncgrad::detail
 #endif

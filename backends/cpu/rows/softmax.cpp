@@ -17,7 +17,7 @@ namespace {
 
 std::int64_t line_scratch(const KernelCall& call) {
   const auto& a = call.attributes<ReduceAttributes>();
-  return softmax_scratch(a.axis, a.inner) * static_cast<std::int64_t>(size_bytes(call.dtype(0)));
+  return softmax_scratch(a.axis, a.inner) * call.element_bytes(0);
 }
 
 // Calls a function for the lines of a tile, those that lie side by side at once.
@@ -69,7 +69,7 @@ void check_cross_entropy_grad(const KernelCall& call) { check_labels("cross_entr
 
 int sample_tiles(const KernelCall& call) { return tile_count(call.shape(1)[0], items_per_tile(call.shape(1)[1])); }
 std::int64_t sample_scratch(const KernelCall& call) {
-  return softmax_scratch(call.shape(1)[1], 1) * static_cast<std::int64_t>(size_bytes(call.dtype(0)));
+  return softmax_scratch(call.shape(1)[1], 1) * call.element_bytes(0);
 }
 
 template <bool is_grad>

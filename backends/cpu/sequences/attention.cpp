@@ -313,8 +313,7 @@ void run_attention_grad(const KernelCall& call, int tile) {
 template <int q>
 std::int64_t attention_scratch(const KernelCall& call) {
   const ScratchSizes sizes(Extents(call, q), call.attributes<AttentionAttributes>().math, call.dtype(0));
-  return (sizes.product_bytes + 63) / 64 * 64 +
-         (2 * sizes.scores + sizes.sums) * static_cast<std::int64_t>(size_bytes(call.dtype(0)));
+  return (sizes.product_bytes + 63) / 64 * 64 + (2 * sizes.scores + sizes.sums) * call.element_bytes(0);
 }
 template <int q>
 std::int64_t attention_cost(const KernelCall& call) {

@@ -97,8 +97,7 @@ void run_attention_grad(const KernelCall& call, int) {
 
 // A mean for each query.
 constinit const Kernel kernels::attention_grad{.run = run_attention_grad, .scratch_bytes = [](const KernelCall& call) {
-                                                 return call.numel(7) *
-                                                        static_cast<std::int64_t>(size_bytes(call.dtype(7)));
+                                                 return call.numel(7) * call.element_bytes(7);
                                                }};
 
 }  // namespace asyncgrad::detail::cuda

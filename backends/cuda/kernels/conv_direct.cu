@@ -232,7 +232,7 @@ void conv_weight_direct(const KernelCall& call, const ConvExtents& e) {
 
 std::int64_t conv_weight_direct_scratch_bytes(const KernelCall& call, const ConvExtents& e) {
   const WeightTeams teams(call, e);
-  return teams.chunks == 1 ? 0 : teams.chunks * teams.elements * static_cast<std::int64_t>(size_bytes(call.dtype(0)));
+  return teams.chunks == 1 ? 0 : teams.chunks * teams.elements * call.element_bytes(0);
 }
 
 }  // namespace asyncgrad::detail::cuda

@@ -23,7 +23,7 @@ bool are_aligned(const KernelCall& call) {
   for (int i = 0; i < call.view_count; ++i) {
     const Shape& shape = call.shape(i);
     const std::int64_t elements = shape.rank() > 2 ? shape[-1] * shape[-2] : 0;
-    const std::int64_t distance = elements * static_cast<std::int64_t>(size_bytes(call.dtype(i)));
+    const std::int64_t distance = elements * call.element_bytes(i);
     if (!cuda::is_aligned(call.bytes(i), distance)) return false;
   }
   return true;

@@ -163,7 +163,7 @@ struct Share {
 };
 
 std::int64_t max_grad_scratch_bytes(const KernelCall& call) {
-  return scratch_bytes(call) + call.numel(2) * static_cast<std::int64_t>(size_bytes(call.dtype(0)));
+  return scratch_bytes(call) + call.numel(2) * call.element_bytes(0);
 }
 
 void run_max_grad(const KernelCall& call, int) {

@@ -46,9 +46,7 @@ void on_own_thread(Function function) {
 // Whether others should not have to wait for what is issued behind the operation.
 bool is_long(const Invocation& invocation) {
   std::int64_t bytes = 0;
-  for (const View& view : invocation.all_views()) {
-    bytes += view.shape.numel() * static_cast<std::int64_t>(size_bytes(view.dtype));
-  }
+  for (const View& view : invocation.all_views()) bytes += value_bytes(view.shape, view.dtype);
   return bytes >= long_bytes;
 }
 

@@ -44,7 +44,7 @@ std::int64_t work_of(const Submission& submission) {
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) {
     set_operand(operands[i], views[i], submission.operands[i]);
-    bytes += views[i].shape.numel() * static_cast<std::int64_t>(size_bytes(views[i].dtype));
+    bytes += value_bytes(views[i].shape, views[i].dtype);
   }
   const Invocation invocation{.kernel = &route.kernel,
                               .operands = operands.data(),

@@ -19,8 +19,7 @@ namespace {
 DeviceState& device_of(const Invocation& invocation) { return state_of(*invocation.operands[0].storage); }
 
 bool overwrites_whole(const Storage& storage, const View& view) {
-  return view.access == Access::write &&
-         view.shape.numel() * static_cast<std::int64_t>(size_bytes(view.dtype)) == storage.value_bytes;
+  return view.access == Access::write && fills(storage, view.shape, view.dtype);
 }
 
 void note_holder(const Invocation& invocation, const Storage& storage, const Shape& shape) {
