@@ -6,32 +6,20 @@
 #include <utility>
 
 #include "asyncgrad/autograd/copy.h"
-#include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/ctc.h"
 #include "asyncgrad/autograd/elementwise.h"
-#include "asyncgrad/autograd/indexing.h"
 #include "asyncgrad/autograd/reduce.h"
-#include "asyncgrad/autograd/shape.h"
-#include "asyncgrad/autograd/softmax.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/wording.h"
 #include "asyncgrad/nn/layer_options.h"
+#include "asyncgrad/nn/loss_parts.h"
 
 namespace asyncgrad::nn {
 
+using losses_detail::Losses;
+
 namespace {
-
-// The label in `shape`; queues nothing.
-Tensor shaped(const Arg& label, const Shape& shape) {
-  return label->shape() == shape ? label.tensor() : label->reshape(shape, label.where());
-}
-
-void check_types(const char* loss, const char* x_name, const Arg& x, const char* y_name, const Arg& y) {
-  if (x->dtype() == y->dtype()) return;
-  const detail::NamedOperand operands[] = {{x_name, *x->impl()}, {y_name, *y->impl()}};
-  detail::throw_types_differ(loss, operands, y_name, x->dtype());
-}
 
 void check_floating(const char* loss, const char* operand, const Tensor& x) {
   if (is_floating(x.dtype())) return;
@@ -39,11 +27,6 @@ void check_floating(const char* loss, const char* operand, const Tensor& x) {
               fmt::format("{} must be of a floating type, got {} {}; {}{} converts it", operand, name(x.dtype()),
                           x.shape().str(), operand, detail::to_str(default_dtype())),
               ErrorKind::type);
-}
-
-// Throws Error for a weight of the losses that has not the type of the prediction.
-void check_type_of(const char* loss, const char* x_name, const Arg& x, const char* option, const Tensor& weight) {
-  if (weight.defined()) check_types(loss, x_name, x, option, Arg(weight, x.where()));
 }
 
 void check(const char* loss, const Arg& prediction, const Arg& label) {
@@ -55,7 +38,7 @@ void check(const char* loss, const Arg& prediction, const Arg& label) {
                                   "prediction needs a label",
                                   x.str(), y.str()));
   }
-  check_types(loss, "prediction", prediction, "label", label);
+  losses_detail::check_types(loss, "prediction", prediction, "label", label);
 }
 
 // Throws Error unless a tensor of the options is broadcast to the shape of the losses.
@@ -74,51 +57,8 @@ void check_broadcast(const char* loss, const char* option, const Tensor& given, 
 // The same for factors of the losses, which need their type, too.
 void check_factors(const char* loss, const char* option, const Tensor& given, const Arg& prediction) {
   check_broadcast(loss, option, given, prediction->shape());
-  check_type_of(loss, "prediction", prediction, option, given);
+  losses_detail::check_type_of(loss, "prediction", prediction, option, given);
 }
-
-// Losses, and what becomes of them.
-class Losses {
- public:
-  Losses(Tensor values, Location where) : values_(std::move(values)), where_(where) {}
-
-  // Means are divided by the sum of these, which are broadcast, in place of the number of losses.
-  void count(const Tensor& counts) { counts_ = expand(at(to(at(counts), values_.dtype())), values_.shape()); }
-
-  Tensor reduced(Reduction reduction) const {
-    switch (reduction) {
-      case Reduction::none:
-        return values_;
-      case Reduction::sum:
-        return sum(at(values_));
-      case Reduction::mean:
-        return counts_.defined() ? divided(sum(at(values_)), sum(at(counts_))) : mean(at(values_));
-      default:
-        return counts_.defined() ? divided(of_samples(values_, false), of_samples(counts_, false))
-                                 : of_samples(values_, true);
-    }
-  }
-
- private:
-  Arg at(const Tensor& tensor) const { return {tensor, where_}; }
-  // 0 where nothing counts.
-  Tensor divided(const Tensor& total, const Tensor& count) const {
-    const Tensor is_empty = at(count) == 0;
-    return at(total) / at(at(count) + at(to(at(is_empty), count.dtype())));
-  }
-  // (N, ...) -> (N), a mean or a sum. Queues nothing if each sample has one element.
-  Tensor of_samples(const Tensor& x, bool is_mean) const {
-    const Shape& shape = x.shape();
-    if (shape.rank() <= 1) return x;
-    const std::int64_t row = shape.numel(1, shape.rank());
-    if (row == 1) return x.reshape({shape[0]}, where_);
-    const Tensor rows = x.reshape({shape[0], row}, where_);
-    return is_mean ? mean(at(rows), 1) : sum(at(rows), 1);
-  }
-
-  Tensor values_, counts_;
-  Location where_;
-};
 
 // The losses of the elements of a prediction and a label by a formula, weighted, masked and reduced.
 template <class Options, class Formula>
@@ -133,7 +73,7 @@ Tensor loss_of(const char* name, const Arg& prediction, const Arg& label, const 
   const Location where = prediction.where();
   const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
   const Shape& shape = prediction->shape();
-  Tensor x = prediction.tensor(), y = shaped(label, shape);
+  Tensor x = prediction.tensor(), y = losses_detail::shaped(label, shape);
   // What the mask leaves out is not computed with: it may be NaN, and would make gradients NaN.
   const bool has_mask = options.mask.defined();
   if (has_mask) {
@@ -245,142 +185,6 @@ Tensor kl_divergence(const Arg& log_prediction, const Arg& probabilities, const 
                  [](const Arg& x, const Arg& p) { return divergence(x, p); });
 }
 
-namespace {
-
-// The losses of classes, by logits or by the logarithms of probabilities.
-class ClassLosses {
- public:
-  ClassLosses(const char* name, bool of_logits, const Arg& x, const Arg& labels, const CrossEntropyOptions& options)
-      : name_(name), of_logits_(of_logits), x_(x), labels_(labels), options_(options), where_(x.where()) {}
-
-  Tensor reduced() {
-    if (!x_->defined() || !labels_->defined()) detail::throw_undefined(name_);
-    const Shape& x = x_->shape();
-    if (x.rank() < 2) refuse_shapes();
-    classes_ = x[1];
-    if (classes_ == 0) throw_error(name_, fmt::format("needs at least one class: {} {}", x_name(), x.str()));
-    losses_detail::check(name_, options_);
-    if (options_.class_weight.defined() && options_.class_weight.shape() != Shape{classes_}) {
-      throw_error(name_, fmt::format("class_weight needs the shape ({}), got {}", classes_,
-                                     options_.class_weight.shape().str()));
-    }
-    check_type_of(name_, x_name(), x_, "class_weight", options_.class_weight);
-    shape_ = {x[0]};
-    for (int axis = 2; axis < x.rank(); ++axis) shape_.append(x[axis]);
-    if (of_logits_ && is_floating(labels_->dtype()) && labels_->shape() == x) return of_probabilities();
-    return of_indices();
-  }
-
- private:
-  Arg at(const Tensor& tensor) const { return {tensor, where_}; }
-  const char* x_name() const { return of_logits_ ? "logits" : "log_probabilities"; }
-  [[noreturn]] void refuse_shapes() const {
-    const Shape &x = x_->shape(), &y = labels_->shape();
-    // One-hot labels that are integers are no probabilities.
-    const std::string hint =
-        x.rank() < 2 ? ""
-        : x != y     ? "; each row of x needs one label"
-        : of_logits_
-            ? fmt::format("; {} makes indices of one-hot labels, and labels{} probabilities",
-                          detail::in_program("argmax(labels, 1)", "labels.argmax(1)"), detail::to_str(x_->dtype()))
-            : "; argmax over the classes makes indices of one-hot labels";
-    throw_error(name_, fmt::format("needs {} (N, C) and labels (N), got {} and {} {}{}", x_name(), x.str(),
-                                   asyncgrad::name(labels_->dtype()), y.str(), hint));
-  }
-  // (N, C, ...) -> (M, C)
-  Tensor rows_of(const Arg& x) const {
-    const Shape& shape = x->shape();
-    if (shape.rank() == 2) return x.tensor();
-    const Tensor planes = x->reshape({shape[0], classes_, shape.numel(2, shape.rank())}, where_);
-    return transpose(at(planes), 1, 2).reshape({shape_.numel(), classes_}, where_);
-  }
-  Tensor logarithms() const {
-    const Tensor rows = rows_of(x_);
-    return of_logits_ ? log_softmax(at(rows)) : rows;
-  }
-
-  // sum over c of p[c] times the logarithm, with the share of the smoothing in p.
-  Tensor of_probabilities() const {
-    if (options_.ignore_index)
-      throw_error(name_, "ignore_index is for labels (N) that are indices, not for probabilities (N, C)");
-    check_types(name_, "logits", x_, "labels", labels_);
-    Tensor p = rows_of(labels_);
-    const double share = options_.label_smoothing;
-    if (share > 0) p = at(at(p) * Scalar(1 - share)) + Scalar(share / static_cast<double>(classes_));
-    Tensor terms = at(p) * at(logarithms());
-    if (options_.class_weight.defined()) terms = at(terms) * at(options_.class_weight);
-    const Tensor losses = -at(sum(at(terms), 1));
-    return Losses(shaped(at(losses), shape_), where_).reduced(options_.reduction);
-  }
-
-  Tensor of_indices() {
-    if (labels_->numel() != shape_.numel()) refuse_shapes();
-    const DType dtype = labels_->dtype();
-    if (dtype != int64 && dtype != int32 && dtype != uint8) {
-      throw_error(name_,
-                  fmt::format("needs labels of type int64, got {} {}; labels{} converts them", asyncgrad::name(dtype),
-                              labels_->shape().str(), detail::to_str(int64)),
-                  ErrorKind::type);
-    }
-    Tensor labels = shaped(labels_, {shape_.numel()});
-    if (dtype != int64) labels = labels.to(int64, labels_.where());
-    Tensor mask;
-    if (options_.ignore_index) {
-      mask = at(labels) != Scalar(*options_.ignore_index);
-      labels = where(at(mask), at(labels), 0);
-    }
-    Tensor factors;  // by the classes of the labels
-    Tensor losses = losses_of(labels, factors);
-    if (mask.defined()) losses = where(at(mask), at(losses), 0);
-    // A mean of all is one of classes; those of single samples are means over their places.
-    Tensor counts = mask;
-    if (factors.defined() && options_.reduction == Reduction::mean) {
-      counts = mask.defined() ? where(at(mask), at(factors), 0) : factors;
-    }
-    Losses all(shaped(at(losses), shape_), where_);
-    if (counts.defined()) all.count(shaped(at(counts), shape_));
-    return all.reduced(options_.reduction);
-  }
-
-  // (M); `factors` gets those of the labels' classes, if there are any.
-  Tensor losses_of(const Tensor& labels, Tensor& factors) const {
-    const Tensor& weight = options_.class_weight;
-    const double share = options_.label_smoothing;
-    if (weight.defined()) factors = take(at(weight), at(labels));
-    if (of_logits_ && share == 0) {
-      const Tensor losses = cross_entropy(at(rows_of(x_)), {labels, labels_.where()});
-      return weight.defined() ? at(losses) * at(factors) : losses;
-    }
-    const Tensor logs = logarithms();
-    const Tensor chosen = gather(at(logs), {labels.reshape({labels.numel(), 1}, where_), labels_.where()}, 1);
-    Tensor losses = -at(chosen.reshape({labels.numel()}, where_));
-    if (weight.defined()) losses = at(losses) * at(factors);
-    if (share == 0) return losses;
-    const Tensor of_all = weight.defined() ? mean(at(at(logs) * at(weight)), 1) : mean(at(logs), 1);
-    return at(at(losses) * Scalar(1 - share)) - at(at(of_all) * Scalar(share));
-  }
-
-  const char* name_;
-  bool of_logits_;
-  const Arg &x_, &labels_;
-  const CrossEntropyOptions& options_;
-  Location where_;
-  std::int64_t classes_ = 0;
-  Shape shape_{};  // of the losses
-};
-
-}  // namespace
-
-Tensor softmax_cross_entropy(const Arg& logits, const Arg& labels, const CrossEntropyOptions& options) {
-  return ClassLosses("softmax_cross_entropy", true, logits, labels, options).reduced();
-}
-
-Tensor nll_loss(const Arg& log_probabilities, const Arg& labels, const NllOptions& options) {
-  const CrossEntropyOptions classes{
-      .reduction = options.reduction, .class_weight = options.class_weight, .ignore_index = options.ignore_index};
-  return ClassLosses("nll_loss", false, log_probabilities, labels, classes).reduced();
-}
-
 Tensor ctc_loss(const Arg& log_probabilities, const Arg& targets, const Arg& input_lengths, const Arg& target_lengths,
                 const CtcOptions& options) {
   losses_detail::check("ctc_loss", options);
@@ -421,7 +225,7 @@ Tensor cosine_loss(const Arg& x, const Arg& y, const Arg& labels, const CosineLo
   }
   const Location where = x.where();
   const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
-  check_types("cosine_loss", "x", x, "labels", labels);
+  losses_detail::check_types("cosine_loss", "x", x, "labels", labels);
   const Tensor cosine = cosine_similarity(x, y);
   return loss_of("cosine_loss", at(cosine), labels, options, [&](const Arg& c, const Arg& label) {
     const Tensor is_alike = label == 1;
