@@ -8,6 +8,7 @@
 #include "asyncgrad/autograd/forms/parts.h"
 #include "asyncgrad/autograd/shapes/selected.h"
 #include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/core/backend/round_up.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad {
@@ -99,7 +100,7 @@ class Selecting {
                                 : begin >= 0 && begin <= end && end <= extent;
     if (!exists || (begin < 0 && index.begin())) fail(index);
     const std::int64_t distance = is_back ? begin - end : end - begin, stride = is_back ? -step : step;
-    const std::int64_t count = (distance + stride - 1) / stride;
+    const std::int64_t count = detail::divided_up(distance, stride);
     if (is_back) {
       const std::int64_t last = count == 0 ? begin + 1 : begin - (count - 1) * stride;
       selection_.region = flipped(sliced(selection_.region, axis_, last, begin + 1, stride), axis_);

@@ -6,6 +6,7 @@
 
 #include "asyncgrad/backends/range.h"
 #include "asyncgrad/core/backend/kernels.h"
+#include "asyncgrad/core/backend/round_up.h"
 
 namespace asyncgrad::detail {
 
@@ -15,7 +16,7 @@ inline constexpr std::int64_t tile_elements = 65536;
 
 // The number of tiles of `total` items, `items` in each; at least one.
 constexpr int tile_count(std::int64_t total, std::int64_t items) {
-  return static_cast<int>(std::max<std::int64_t>(1, (total + items - 1) / items));
+  return static_cast<int>(std::max<std::int64_t>(1, divided_up(total, items)));
 }
 // The items of one tile.
 constexpr Range tile_range(std::int64_t total, std::int64_t items, int tile) {

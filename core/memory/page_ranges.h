@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "asyncgrad/core/backend/round_up.h"
 #include "asyncgrad/core/memory/memory_source.h"
 #include "asyncgrad/core/memory/node_pool.h"
 
@@ -54,7 +55,7 @@ class PageRanges {
   using BySize = Set<std::pair<std::int64_t, std::byte*>>;  // best fit first, then lowest address
   using ByAddress = std::map<std::byte*, Range, std::less<>, NodePool::Allocator<std::pair<std::byte* const, Range>>>;
 
-  std::int64_t whole_pages(std::int64_t bytes) const { return (bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_; }
+  std::int64_t whole_pages(std::int64_t bytes) const { return rounded_up(bytes, page_bytes_); }
   void reserve_nodes();
   std::byte* take_from(BySize& ranges, std::int64_t size_bytes);
   void insert(std::byte* begin, Range range);  // joins neighbours of its kind

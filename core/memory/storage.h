@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "asyncgrad/core/backend/round_up.h"
 #include "asyncgrad/core/backend/view.h"
 #include "asyncgrad/core/memory/small_objects.h"
 
@@ -83,7 +84,7 @@ inline bool fills(const Storage& storage, const Shape& shape, DType dtype) {
 }
 
 // Sizes are counted in whole cache lines, the same in every figure.
-constexpr std::int64_t rounded_bytes(std::int64_t bytes) { return (bytes + 63) & ~std::int64_t{63}; }
+constexpr std::int64_t rounded_bytes(std::int64_t bytes) { return rounded_up(bytes, 64); }
 
 // `counted`: whether `handles` still counts the last handle.
 void drop_last_handle(Storage& storage, bool counted);

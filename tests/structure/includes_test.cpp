@@ -46,6 +46,7 @@ const std::vector<std::string_view> headers_of_kernels = {"backends/broadcast.h"
                                                           "core/backend/exit_order.h",
                                                           "core/backend/kernels.h",
                                                           "core/backend/backend.h",
+                                                          "core/backend/round_up.h",
                                                           "core/backend/attributes/",
                                                           "core/backend/formulas.h",
                                                           "core/checks.h",

@@ -13,6 +13,7 @@
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/backends/cpu/vectors/transpose-inl.h"
 #include "asyncgrad/backends/strided_axes.h"
+#include "asyncgrad/core/backend/round_up.h"
 
 namespace asyncgrad::detail {
 
@@ -47,7 +48,7 @@ struct Plan {
     units *= axis.extent;
   }
   void add_parts(const Axis& axis, std::int64_t size) {
-    add_digit({(axis.extent + size - 1) / size, size * axis.out, size * axis.in});
+    add_digit({divided_up(axis.extent, size), size * axis.out, size * axis.in});
   }
 };
 

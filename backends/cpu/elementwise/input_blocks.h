@@ -11,6 +11,7 @@
 #include "asyncgrad/backends/cpu/elementwise/elementwise_loops.h"
 #include "asyncgrad/backends/cpu/elementwise/pack_rows.h"
 #include "asyncgrad/backends/cpu/tiling.h"
+#include "asyncgrad/core/backend/round_up.h"
 
 namespace asyncgrad::detail {
 
@@ -35,7 +36,7 @@ class InputBlocks {
       // Every period is a multiple of all shorter periods.
       if (source_[k] == Source::packed_once) unit = std::max(unit, period);
     }
-    const std::int64_t needed = (range.end + unit - 1) / unit * unit;
+    const std::int64_t needed = rounded_up(range.end, unit);
     size_ = std::min(capacity / unit * unit, needed);
     has_order_ = std::min(size_, range.end - range.begin) >= min_for_order && packing_.find_order(columns(), order_);
     for (std::size_t k = 0; k < count; ++k) {

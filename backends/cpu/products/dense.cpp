@@ -6,6 +6,7 @@
 #include "asyncgrad/backends/cpu/dispatch.h"
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/element_types.h"
+#include "asyncgrad/core/backend/round_up.h"
 #include "asyncgrad/core/error.h"
 
 #include "asyncgrad/backends/cpu/highway_targets.h"
@@ -120,7 +121,7 @@ DenseGradBlock<T> block_of(const KernelCall& call, std::int64_t first, std::int6
 
 void run(const KernelCall& call, int tile) {
   constexpr std::int64_t line = 16;
-  const std::int64_t columns = column_count(call), lines = (columns + line - 1) / line;
+  const std::int64_t columns = column_count(call), lines = divided_up(columns, line);
   const int count = tiles(call);
   const std::int64_t first = std::min(columns, lines * tile / count * line);
   const std::int64_t last = std::min(columns, lines * (tile + 1) / count * line);

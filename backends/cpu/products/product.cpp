@@ -10,6 +10,7 @@
 #include "asyncgrad/backends/cpu/products/bf16_product.h"
 #include "asyncgrad/backends/cpu/products/onednn.h"
 #include "asyncgrad/backends/cpu/products/panel_product.h"
+#include "asyncgrad/core/backend/round_up.h"
 
 namespace asyncgrad::detail {
 namespace {
@@ -21,7 +22,7 @@ struct Range {
 Range part_of(std::int64_t extent, int parts, int index) {
   if (parts == 1) return {0, extent};
   constexpr std::int64_t grain = 16;
-  const std::int64_t grains = (extent + grain - 1) / grain;
+  const std::int64_t grains = divided_up(extent, grain);
   const std::int64_t first = std::min(extent, grains * index / parts * grain);
   return {first, std::min(extent, grains * (index + 1) / parts * grain) - first};
 }

@@ -6,6 +6,7 @@
 #include "asyncgrad/backends/cpu/random/random_chunks.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/backends/random_below.h"
+#include "asyncgrad/core/backend/round_up.h"
 
 namespace asyncgrad::detail {
 
@@ -16,7 +17,7 @@ constexpr std::int64_t tile_chunks = tile_elements / RandomChunks<T>::elements;
 
 template <class T>
 std::int64_t chunks_of(const KernelCall& call) {
-  return (call.numel(0) + RandomChunks<T>::elements - 1) / RandomChunks<T>::elements;
+  return divided_up(call.numel(0), RandomChunks<T>::elements);
 }
 
 int random_tiles(const KernelCall& call) {
@@ -67,7 +68,7 @@ ChunkWords words_of_chunk(const RandintAttributes& attributes, std::int64_t chun
 }
 
 constexpr std::int64_t randint_tile_chunks = tile_elements / chunk_words / 4;
-std::int64_t randint_chunks(const KernelCall& call) { return (call.numel(0) + chunk_words - 1) / chunk_words; }
+std::int64_t randint_chunks(const KernelCall& call) { return divided_up(call.numel(0), chunk_words); }
 
 void run_randint(const KernelCall& call, int tile) {
   const auto& attributes = call.attributes<RandintAttributes>();

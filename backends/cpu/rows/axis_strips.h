@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "asyncgrad/backends/cpu/tiling.h"
+#include "asyncgrad/core/backend/round_up.h"
 
 namespace asyncgrad::detail {
 
@@ -22,7 +23,7 @@ struct Strip {
 // Attributes have extents `outer`, `axis` and `inner`.
 template <class Attributes>
 std::int64_t strips(const Attributes& a) {
-  return (a.inner + strip_columns - 1) / strip_columns;
+  return divided_up(a.inner, strip_columns);
 }
 template <class Attributes>
 std::int64_t strips_per_tile(const Attributes& a) {

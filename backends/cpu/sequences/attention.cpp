@@ -15,6 +15,7 @@
 #include "asyncgrad/backends/cpu/products/product.h"
 #include "asyncgrad/backends/cpu/sequences/attention_rows.h"
 #include "asyncgrad/backends/cpu/tiling.h"
+#include "asyncgrad/core/backend/round_up.h"
 
 namespace asyncgrad::detail {
 
@@ -32,13 +33,13 @@ struct Extents {
         keys(call.shape(q + 1)[-2]),
         features(call.shape(q)[-1]),
         values(call.shape(q + 2)[-1]) {}
-  std::int64_t query_blocks() const { return (queries + block_queries - 1) / block_queries; }
-  std::int64_t key_blocks() const { return (keys + block_keys - 1) / block_keys; }
+  std::int64_t query_blocks() const { return divided_up(queries, block_queries); }
+  std::int64_t key_blocks() const { return divided_up(keys, block_keys); }
   // Multiplications of one batch's two products.
   std::int64_t macs() const { return queries * keys * (features + values); }
 };
 
-std::int64_t aligned(std::int64_t elements) { return (elements + 15) / 16 * 16; }
+std::int64_t aligned(std::int64_t elements) { return rounded_up(elements, 16); }
 
 // The scratch memory of a thread while it computes a block.
 struct ScratchSizes {
@@ -125,7 +126,7 @@ class Batch {
   }
 
  private:
-  std::int64_t product_bytes() const { return (sizes_.product_bytes + 63) / 64 * 64; }
+  std::int64_t product_bytes() const { return rounded_up(sizes_.product_bytes, 64); }
 
   const AttentionAttributes& a_;
   ScratchSizes sizes_;
@@ -313,7 +314,7 @@ void run_attention_grad(const KernelCall& call, int tile) {
 template <int q>
 std::int64_t attention_scratch(const KernelCall& call) {
   const ScratchSizes sizes(Extents(call, q), call.attributes<AttentionAttributes>().math, call.dtype(0));
-  return (sizes.product_bytes + 63) / 64 * 64 + (2 * sizes.scores + sizes.sums) * call.element_bytes(0);
+  return rounded_up(sizes.product_bytes, 64) + (2 * sizes.scores + sizes.sums) * call.element_bytes(0);
 }
 template <int q>
 std::int64_t attention_cost(const KernelCall& call) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "asyncgrad/backends/cpu/dispatch.h"
+#include "asyncgrad/core/backend/round_up.h"
 
 namespace asyncgrad::detail {
 
@@ -16,7 +17,7 @@ struct CtcStates {
   void (*exponentials)(double* x, double shift, std::int64_t states);
 };
 
-constexpr std::int64_t states_with_room(std::int64_t states) { return (states + 7) / 8 * 8; }
+constexpr std::int64_t states_with_room(std::int64_t states) { return rounded_up(states, 8); }
 
 // The functions for the best instruction set that this processor has.
 const CtcStates& ctc_states();

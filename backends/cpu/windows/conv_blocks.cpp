@@ -4,12 +4,6 @@
 
 namespace asyncgrad::detail {
 
-namespace {
-
-std::int64_t parts_of(std::int64_t total, std::int64_t most) { return (total + most - 1) / most; }
-
-}  // namespace
-
 // Output u' reads input h under element i where u' stride - padding + i dilation = h = u stride + rest. Every
 // (stride / gcd)-th i has such an output.
 ConvTaps taps_of_inputs(const ConvAxis& axis, std::int64_t rest) {
@@ -27,14 +21,14 @@ ConvTaps taps_of_inputs(const ConvAxis& axis, std::int64_t rest) {
 ConvGrid::ConvGrid(std::int64_t images, std::int64_t rows, std::int64_t columns, std::int64_t max_pixels,
                    bool one_image)
     : images_(images) {
-  column_parts_ = std::max<std::int64_t>(1, parts_of(columns, max_pixels));
-  columns_per_ = parts_of(std::max<std::int64_t>(1, columns), column_parts_);
-  row_parts_ = std::max<std::int64_t>(1, parts_of(rows, std::max<std::int64_t>(1, max_pixels / columns_per_)));
-  rows_per_ = parts_of(std::max<std::int64_t>(1, rows), row_parts_);
+  column_parts_ = std::max<std::int64_t>(1, divided_up(columns, max_pixels));
+  columns_per_ = divided_up(std::max<std::int64_t>(1, columns), column_parts_);
+  row_parts_ = std::max<std::int64_t>(1, divided_up(rows, std::max<std::int64_t>(1, max_pixels / columns_per_)));
+  rows_per_ = divided_up(std::max<std::int64_t>(1, rows), row_parts_);
   const bool takes_images = !one_image && row_parts_ * column_parts_ == 1;
   const std::int64_t most = takes_images ? std::max<std::int64_t>(1, max_pixels / (rows_per_ * columns_per_)) : 1;
-  image_parts_ = parts_of(images, most);
-  images_per_ = parts_of(images, std::max<std::int64_t>(1, image_parts_));
+  image_parts_ = divided_up(images, most);
+  images_per_ = divided_up(images, std::max<std::int64_t>(1, image_parts_));
 }
 
 ConvBlock ConvGrid::block(std::int64_t index, std::int64_t rows, std::int64_t columns) const {

@@ -9,6 +9,7 @@
 #include "asyncgrad/backends/cpu/windows/conv_field.h"
 #include "asyncgrad/backends/element_types.h"
 #include "asyncgrad/core/backend/kernels.h"
+#include "asyncgrad/core/backend/round_up.h"
 
 namespace asyncgrad::detail {
 
@@ -41,15 +42,15 @@ class ConvGrid {
 
 // Whether vectors go along the outputs of a group, as they fill most of the lanes; else they go along pixels.
 inline bool conv_gathers(std::int64_t outputs, std::int64_t lanes) {
-  return 5 * outputs >= 3 * ((outputs + lanes - 1) / lanes * lanes);
+  return 5 * outputs >= 3 * rounded_up(outputs, lanes);
 }
 
 // Cuts outputs at multiples of a vector, into parts that are about as wide, of at most `max_vectors` vectors each.
 struct ConvPanels {
   std::int64_t outputs, lanes, max_vectors;
 
-  std::int64_t vectors() const { return (outputs + lanes - 1) / lanes; }
-  std::int64_t count() const { return (vectors() + max_vectors - 1) / max_vectors; }
+  std::int64_t vectors() const { return divided_up(outputs, lanes); }
+  std::int64_t count() const { return divided_up(vectors(), max_vectors); }
   Range columns(std::int64_t index) const { return part(index, count()); }
   Range part(std::int64_t index, std::int64_t parts) const {
     return {vectors() * index / parts * lanes, std::min(outputs, vectors() * (index + 1) / parts * lanes)};
@@ -64,7 +65,7 @@ class ConvScratch {
   template <class T>
   T* take(std::int64_t elements) {
     std::byte* const piece = memory_ == nullptr ? nullptr : memory_ + taken_bytes_;
-    taken_bytes_ += (elements * static_cast<std::int64_t>(sizeof(T)) + 63) / 64 * 64;
+    taken_bytes_ += rounded_up(elements * static_cast<std::int64_t>(sizeof(T)), 64);
     return reinterpret_cast<T*>(piece);
   }
   std::int64_t taken_bytes() const { return taken_bytes_; }

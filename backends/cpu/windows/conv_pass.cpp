@@ -48,8 +48,8 @@ ConvPlan conv_plan(const ConvExtents& e, bool of_inputs, std::int64_t lanes) {
   if (plan.gathers) {
     max_pixels = max_gathered_pixels;
     const std::int64_t missing = wanted_tiles / std::max<std::int64_t>(1, passes * (pixels / max_pixels));
-    plan.output_parts = std::max((plan.outputs + ConvPlan::max_outputs - 1) / ConvPlan::max_outputs,
-                                 std::min(missing, plan.outputs / (2 * lanes)));
+    plan.output_parts =
+        std::max(divided_up(plan.outputs, ConvPlan::max_outputs), std::min(missing, plan.outputs / (2 * lanes)));
   }
   const std::int64_t units = passes * plan.output_parts;
   const double macs_of_pixel = e.macs() / std::max(1.0, static_cast<double>(pixels) * static_cast<double>(units));

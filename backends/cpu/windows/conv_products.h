@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "asyncgrad/backends/cpu/dispatch.h"
+#include "asyncgrad/core/backend/round_up.h"
 
 namespace asyncgrad::detail {
 
@@ -83,7 +84,7 @@ struct ConvProducts {
   std::int64_t lanes;  // of a vector
   std::int64_t max_vectors;
   // The elements of as many vectors as hold these.
-  std::int64_t whole_vectors(std::int64_t elements) const { return (elements + lanes - 1) / lanes * lanes; }
+  std::int64_t whole_vectors(std::int64_t elements) const { return rounded_up(elements, lanes); }
   void (*gathered)(const GatheredProduct<T>& product);
   void (*shifted)(const ShiftedProduct<T>& product);
   void (*dots)(const ShiftedDots<T>& dots);

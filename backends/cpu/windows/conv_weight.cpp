@@ -10,6 +10,7 @@
 #include "asyncgrad/backends/cpu/windows/conv_blocks.h"
 #include "asyncgrad/backends/cpu/windows/conv_copies.h"
 #include "asyncgrad/backends/cpu/windows/conv_products.h"
+#include "asyncgrad/core/backend/round_up.h"
 
 namespace asyncgrad::detail {
 
@@ -29,7 +30,7 @@ template <class T>
 Plan plan_of(const ConvExtents& e, std::int64_t images) {
   const bool gathers = conv_gathers(e.outputs, conv_products().of<T>().lanes);
   const std::int64_t channels = conv_weight_channels(e.taps());
-  return {channels, (e.channels + channels - 1) / channels, conv_weight_output_parts(e.outputs), gathers,
+  return {channels, divided_up(e.channels, channels), conv_weight_output_parts(e.outputs), gathers,
           ConvGrid(images, e.height.out, e.width.out, gathers ? max_gathered_pixels : max_dot_pixels, false)};
 }
 
@@ -230,7 +231,7 @@ ConvExtents extents_of(const KernelCall& call) { return {call, 1, 0, 2}; }
 template <class T>
 void run_tile(const KernelCall& call, int tile) {
   const ConvExtents e = extents_of(call);
-  const std::int64_t parts = parts_of(call, e), images = (e.batch + parts - 1) / parts;
+  const std::int64_t parts = parts_of(call, e), images = divided_up(e.batch, parts);
   const Plan plan = plan_of<T>(e, images);
   ConvScratch scratch(call.scratch);
   const Memory<T> memory(scratch, e, plan);
@@ -275,7 +276,7 @@ std::int64_t scratch_bytes(const KernelCall& call) {
   const std::int64_t parts = std::max<std::int64_t>(1, parts_of(call, e));
   return in_type_of(call, [&]<class T>(T) {
     ConvScratch scratch(nullptr);
-    const Memory<T> memory(scratch, e, plan_of<T>(e, (e.batch + parts - 1) / parts));
+    const Memory<T> memory(scratch, e, plan_of<T>(e, divided_up(e.batch, parts)));
     return scratch.taken_bytes();
   });
 }

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "asyncgrad/core/backend/round_up.h"
+
 namespace asyncgrad::detail {
 
 // The input seen as (outer, axis, inner); the middle one is reduced or normalised.
@@ -41,7 +43,7 @@ constexpr std::int64_t norm_rows_per_tile(std::int64_t width) {
   return width < 1 ? 512 : width < 65536 ? 65536 / width : 1;
 }
 constexpr std::int64_t norm_tiles(std::int64_t rows, std::int64_t width) {
-  const std::int64_t tiles = (rows + norm_rows_per_tile(width) - 1) / norm_rows_per_tile(width);
+  const std::int64_t tiles = divided_up(rows, norm_rows_per_tile(width));
   return tiles < 1 ? 1 : tiles;
 }
 // The input seen as (samples, groups, channels of a group, inner), of which each group of a sample is a row that is

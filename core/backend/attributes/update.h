@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "asyncgrad/core/backend/round_up.h"
 #include "asyncgrad/core/backend/update_rules.h"
 
 namespace asyncgrad::detail {
@@ -37,9 +38,7 @@ constexpr UpdateAttributes update_by(const typename Rule::Options& options) {
 // block of this many elements of a parameter has its own count; together they are update_counts(numel) int64. A kernel
 // whose tiles end at these blocks has no tile that writes what another one reads.
 inline constexpr std::int64_t elements_per_count = 65536;
-constexpr std::int64_t update_counts(std::int64_t numel) {
-  return (numel + elements_per_count - 1) / elements_per_count;
-}
+constexpr std::int64_t update_counts(std::int64_t numel) { return divided_up(numel, elements_per_count); }
 
 // The numbers of a rule's formula at a step, counted from 1. constexpr, so that a GPU's kernels may call it.
 template <class Rule>

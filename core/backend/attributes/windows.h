@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "asyncgrad/core/backend/round_up.h"
 #include "asyncgrad/core/math_mode.h"
 
 namespace asyncgrad::detail {
@@ -25,14 +26,14 @@ constexpr std::int64_t conv_weight_channels(std::int64_t taps) {
 }
 constexpr std::int64_t conv_weight_output_parts(std::int64_t outputs) {
   constexpr std::int64_t most = 128;
-  return (outputs + most - 1) / most;
+  return divided_up(outputs, most);
 }
 // The number of parts of the batch. `channels` and `outputs` are of one group, `taps` is h w.
 constexpr std::int64_t conv_weight_parts(std::int64_t batch, std::int64_t groups, std::int64_t channels,
                                          std::int64_t taps, std::int64_t outputs) {
   constexpr std::int64_t wanted = 8;
   const std::int64_t at_once = conv_weight_channels(taps);
-  const std::int64_t tiles = groups * ((channels + at_once - 1) / at_once) * conv_weight_output_parts(outputs);
+  const std::int64_t tiles = groups * divided_up(channels, at_once) * conv_weight_output_parts(outputs);
   if (tiles < 1 || tiles >= wanted || batch < 1) return 1;
   return wanted / tiles < batch ? wanted / tiles : batch;
 }

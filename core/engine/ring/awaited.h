@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "asyncgrad/core/backend/round_up.h"
+
 namespace asyncgrad::detail {
 
 // A mark for each slot of the ring: a thread waits for the slot's operation, or for one that depends on it. Executors
@@ -18,7 +20,7 @@ namespace asyncgrad::detail {
 class Awaited {
  public:
   // Called while nothing is queued.
-  void make(std::size_t slots) { words_ = std::vector<std::atomic<std::uint64_t>>((slots + 63) / 64); }
+  void make(std::size_t slots) { words_ = std::vector<std::atomic<std::uint64_t>>(divided_up(slots, 64)); }
 
   // Called around a wait.
   void begin() {

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <new>
 
+#include "asyncgrad/core/backend/round_up.h"
+
 namespace asyncgrad::detail {
 
 // An allocator for containers. For 2 MiB or more it asks the system for pages of that size, because a processor caches
@@ -17,7 +19,7 @@ struct HugePages {
   T* allocate(std::size_t count) {
     const std::size_t size_bytes = count * sizeof(T);
     if (size_bytes < page_bytes) return static_cast<T*>(::operator new(size_bytes, alignment_of(count)));
-    const std::size_t whole_bytes = (size_bytes + page_bytes - 1) / page_bytes * page_bytes;
+    const std::size_t whole_bytes = rounded_up(size_bytes, page_bytes);
     void* const memory = ::operator new(whole_bytes, alignment_of(count));
     madvise(memory, whole_bytes, MADV_HUGEPAGE);
     return static_cast<T*>(memory);

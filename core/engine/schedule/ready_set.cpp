@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "asyncgrad/core/backend/round_up.h"
+
 namespace asyncgrad::detail {
 
 namespace {
@@ -15,7 +17,7 @@ constexpr std::uint64_t from_place(std::uint64_t word, std::size_t from) {
 
 }  // namespace
 
-ReadySet::ReadySet(std::size_t slots) : slots_(slots), words_(slots / 64), summary_((slots / 64 + 63) / 64) {}
+ReadySet::ReadySet(std::size_t slots) : slots_(slots), words_(slots / 64), summary_(divided_up(slots / 64, 64)) {}
 
 void ReadySet::insert_all(std::size_t first, std::uint64_t slots) {
   const std::size_t word = first / 64, place = first % 64;
