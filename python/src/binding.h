@@ -161,6 +161,8 @@ double float_from(nb::handle object, const char* what);  // an integer is rounde
 int axis_from(nb::handle object);
 // The axes of a reduction, or nothing for None.
 std::optional<std::vector<int>> axes_from(nb::handle object);
+// The same; all axes of a tensor of that rank for None.
+std::vector<int> axes_or_all(nb::handle object, int rank);
 Axes axes_of(const std::vector<int>& axes);
 // The items of a list, a tuple or another object that can be iterated. Throws TypeError for any other object, which says
 // that a list of `what`, such as "tensors", is asked for.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <numeric>
 
 #include "binding.h"
 
@@ -179,6 +180,12 @@ std::optional<std::vector<int>> axes_from(nb::handle object) {
     axes.push_back(axis_from(object));
   }
   return axes;
+}
+
+std::vector<int> axes_or_all(nb::handle object, int rank) {
+  std::vector<int> all(static_cast<std::size_t>(rank));
+  std::iota(all.begin(), all.end(), 0);
+  return axes_from(object).value_or(all);
 }
 
 Axes axes_of(const std::vector<int>& axes) {

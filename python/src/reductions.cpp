@@ -42,9 +42,7 @@ Tensor reduced(const Call& call, const Reduction& row, const Tensor& given, Hand
   DType dtype = row.is_floating ? floating_of(given.dtype()) : comparable(given.dtype());
   if (row.keeps_type && dtype == boolean) dtype = int64;  // there are no elements
   const Tensor x = in_type(call, given, dtype);
-  std::vector<int> every;
-  for (int i = 0; i < x.rank(); ++i) every.push_back(i);
-  const std::vector<int> axes = axes_from(axis).value_or(every);
+  const std::vector<int> axes = axes_or_all(axis, x.rank());
   if (axis.is_none() && (!keepdims || x.rank() == 0)) return row.all(call.arg(x));
   if (!axes.empty()) return row.axes(call.arg(x), axes_of(axes), keepdims);
   return row.compares ? not_equal(call.arg(x), call.scalar(std::int64_t{0})) : x;
@@ -71,12 +69,7 @@ void bind_reductions(nb::module_& m, TensorClass& c) {
     const Call call(x);
     Tensor tensor = tensor_from(x);
     tensor = in_type(call, tensor, floating_of(tensor.dtype()));
-    auto axes = axes_from(axis);
-    if (!axes) {
-      axes.emplace();
-      for (int i = 0; i < tensor.rank(); ++i) axes->push_back(i);
-    }
-    return call.result(variance(call.arg(tensor), axes_of(*axes), keepdims, ddof));
+    return call.result(variance(call.arg(tensor), axes_of(axes_or_all(axis, tensor.rank())), keepdims, ddof));
   };
   const char* const doc = "The sum of (x - mean)^2 divided by n - ddof, over all n elements or those of axes.";
   both(m, c, "var", var, doc, nb::arg("axis") = nb::none(), nb::arg("ddof") = 0.0, nb::arg("keepdims") = false);

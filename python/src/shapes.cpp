@@ -89,12 +89,7 @@ void bind_shapes(nb::module_& m, TensorClass& c) {
       [](Handle x, Handle axis) {
         const Call call(x);
         const Tensor tensor = tensor_from(x);
-        auto axes = axes_from(axis);
-        if (!axes) {
-          axes.emplace();
-          for (int i = 0; i < tensor.rank(); ++i) axes->push_back(i);
-        }
-        return call.result(flip(call.arg(tensor), axes_of(*axes)));
+        return call.result(flip(call.arg(tensor), axes_of(axes_or_all(axis, tensor.rank()))));
       },
       "The elements of the axes in the opposite order.", nb::arg("axis") = nb::none());
   both(
