@@ -148,14 +148,7 @@ void write_data(const Measurements& runs, const std::string& file) {
   print("data: {}\n", file);
 }
 
-void draw_picture(const Measurements& runs, const std::string& file) {
-  const std::string obstacle = draw_memory(runs, file);
-  if (obstacle.empty()) {
-    print("picture: {}\n", file);
-  } else {
-    complain("no picture: {}\n", obstacle);
-  }
-}
+void draw_picture(const Measurements& runs, const std::string& file) { report_picture(draw_memory(runs, file), file); }
 
 // Writes a file. Returns whether it could be written, and says why if not.
 bool save(void (*write)(const Measurements& runs, const std::string& file), const Measurements& runs,

@@ -9,6 +9,7 @@
 
 #include "asyncgrad/core/file/whole_file.h"
 #include "asyncgrad/experiment/parse.h"
+#include "asyncgrad/experiment/print.h"
 #include "asyncgrad/experiment/process.h"
 
 namespace asyncgrad::experiment {
@@ -98,6 +99,15 @@ std::string draw(const std::string& program, const std::string& file) {
   if (!outcome.good()) return "gnuplot " + outcome.what();
   detail::replace_file("experiment", file, outcome.output);
   return "";
+}
+
+bool report_picture(const std::string& obstacle, const std::string& file) {
+  if (obstacle.empty()) {
+    print("picture: {}\n", file);
+  } else {
+    complain("no picture: {}\n", obstacle);
+  }
+  return obstacle.empty();
 }
 
 std::string memory_plot(const Measurements& runs, const std::string& file) {

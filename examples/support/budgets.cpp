@@ -197,13 +197,8 @@ int report(const std::vector<Run>& runs, const Options& options) {
     support::print("data: {}\n", options.json);
   }
   if (options.plot.empty()) return 0;
-  if (const std::string obstacle = experiment::draw(support::chart_plot(chart_of(runs), options.plot), options.plot);
-      !obstacle.empty()) {
-    support::complain("no picture: {}\n", obstacle);
-    return 1;
-  }
-  support::print("picture: {}\n", options.plot);
-  return 0;
+  const std::string obstacle = experiment::draw(support::chart_plot(chart_of(runs), options.plot), options.plot);
+  return experiment::report_picture(obstacle, options.plot) ? 0 : 1;
 }
 
 }  // namespace

@@ -82,12 +82,7 @@ class TemporaryFile {
 
 // Draws the picture, if there is a program for it, and says where it is or why there is none.
 void draw_or_say_why(const std::string& program, const std::string& file) {
-  const std::string obstacle = program.empty() ? "nothing was recorded" : experiment::draw(program, file);
-  if (obstacle.empty()) {
-    print("picture: {}\n", file);
-  } else {
-    complain("no picture: {}\n", obstacle);
-  }
+  experiment::report_picture(program.empty() ? "nothing was recorded" : experiment::draw(program, file), file);
 }
 
 // The text of the recording of `work`.
