@@ -1,15 +1,15 @@
 #include "asyncgrad/core/launch_graph.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <stdexcept>
 #include <thread>
 
 #include "asyncgrad/asyncgrad.h"
 #include "tests/core/engine/fake_device.h"
+#include "tests/support/forked.h"
 #include "tests/support/message_of.h"
+#include "tests/support/sanitizer.h"
 
 namespace asyncgrad::tests {
 namespace {
@@ -73,24 +73,14 @@ TEST(LaunchGraphOnADevice, WaitsInItsBodyComeToAnEnd) {
 
 // A child that is forked within a call loses the device, but can still compute on the CPU.
 TEST(LaunchGraphOnADevice, IsForkedInItsBody) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "the thread sanitizer allows no new threads in the child";
-#endif
+  if (no_threads_in_child != nullptr) GTEST_SKIP() << no_threads_in_child;
   const FakeDevices devices;
   LaunchGraph step("step");
   Tensor x = full({1000}, 1, {.device = "cuda:0"});
   for (int i = 0; i < 3; ++i) {
     step([&] {
       x += 1.0;
-      const pid_t child = fork();
-      ASSERT_GE(child, 0);
-      if (child == 0) {
-        alarm(60);
-        _exit(ones({}).item() == 1 ? 0 : 1);
-      }
-      int status = -1;
-      ASSERT_EQ(waitpid(child, &status, 0), child);
-      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+      EXPECT_EQ(status_of(fork_child([] { return ones({}).item() == 1; })), 0);
       x *= 0.5;
     });
   }

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -11,6 +9,7 @@
 #include <thread>
 
 #include "asyncgrad/asyncgrad.h"
+#include "tests/support/forked.h"
 #include "tests/support/sanitizer.h"
 
 namespace asyncgrad {
@@ -107,12 +106,9 @@ TEST_F(WaitHooksTest, AForkNeedNotWait) {
   if (tests::hangs_in_child != nullptr) GTEST_SKIP() << tests::hangs_in_child;
   const Tensor x = held();
   set_forks_wait(false);
-  const pid_t child = fork();
-  if (child == 0) _exit(7);
+  const pid_t child = tests::fork_child([] { return true; });
   set_forks_wait(true);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_EQ(tests::status_of(child), 0);
   EXPECT_EQ(engine_figures().queued, 1);
   EXPECT_EQ(x.item(), 3);
 }

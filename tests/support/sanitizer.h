@@ -25,4 +25,11 @@ inline constexpr const char* hangs_in_child =
 inline constexpr const char* hangs_in_child = nullptr;
 #endif
 
+// Why the child of a fork cannot start threads, or null where it can.
+#ifdef __SANITIZE_THREAD__
+inline constexpr const char* no_threads_in_child = "the thread sanitizer allows no new threads in the child";
+#else
+inline constexpr const char* no_threads_in_child = nullptr;
+#endif
+
 }  // namespace asyncgrad::tests

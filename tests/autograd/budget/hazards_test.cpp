@@ -1,6 +1,4 @@
 // Writes, failures, threads and forks beside values that are dropped and computed again.
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,6 +7,7 @@
 
 #include "asyncgrad/core/host_memory.h"
 #include "tests/autograd/budget/dropping.h"
+#include "tests/support/forked.h"
 #include "tests/support/sanitizer.h"
 
 namespace asyncgrad::tests {
@@ -127,12 +126,7 @@ TEST_F(Dropping, AForkFindsNoLockHeld) {
     while (!is_done) engine_report();
   });
   for (int i = 0; i < 50; ++i) {
-    const pid_t child = fork();
-    if (child == 0) alarm(60);  // ends a child that hangs
-    if (child == 0) _exit(engine_report().empty() ? 1 : 0);
-    int status = -1;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
+    EXPECT_EQ(status_of(fork_child([] { return !engine_report().empty(); })), 0);
   }
   is_done = true;
   reporter.join();

@@ -1,7 +1,5 @@
 // A fork while another thread looks for GPUs.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <thread>
@@ -9,6 +7,7 @@
 #include "asyncgrad/asyncgrad.h"
 #include "tests/backends/cuda/cuda_backend.h"
 #include "tests/backends/cuda/fake_gpus.h"
+#include "tests/support/forked.h"
 #include "tests/support/sanitizer.h"
 
 namespace asyncgrad::tests {
@@ -16,9 +15,7 @@ namespace {
 
 // A driver takes its time to start, and no thread of the child would let go of the lock that the other one has.
 TEST(CudaFork, WaitsForWhoeverLooksForGpus) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "the thread sanitizer allows no new threads in the child";
-#endif
+  if (no_threads_in_child != nullptr) GTEST_SKIP() << no_threads_in_child;
   if (hangs_in_child != nullptr) GTEST_SKIP() << hangs_in_child;
   ones({1}).wait();  // the engine is there
   FakeGpus gpus;
@@ -35,19 +32,14 @@ TEST(CudaFork, WaitsForWhoeverLooksForGpus) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     gpus.api().hold_count(false);
   });
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    alarm(60);  // ends a child that hangs
+  const pid_t child = fork_child([&] {
     gpus.api().hold_count(false);
     look();
-    _exit(testing::Test::HasFailure() ? 1 : 0);
-  }
+    return !testing::Test::HasFailure();
+  });
   other.join();
   driver.join();
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(status_of(child), 0);
 }
 
 }  // namespace

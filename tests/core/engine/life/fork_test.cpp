@@ -1,7 +1,5 @@
 // A fork while other threads of the program use the library.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "asyncgrad/asyncgrad.h"
+#include "tests/support/forked.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/temporary_folder.h"
 
@@ -39,9 +38,7 @@ void save_layer(const std::string& path) {
 
 // The child has none of the other threads, whatever they were doing: what they held must be free.
 TEST(Fork, LeavesNoLockBehindThatAnotherThreadHeld) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "the thread sanitizer allows no new threads in the child";
-#endif
+  if (no_threads_in_child != nullptr) GTEST_SKIP() << no_threads_in_child;
   if (hangs_in_child != nullptr) GTEST_SKIP() << hangs_in_child;
   const TemporaryFolder folder;
   const std::array<std::function<void()>, 5> uses = {[] { take_and_drop(4000, 50); }, [] { take_and_drop(1, 300); },
@@ -52,15 +49,10 @@ TEST(Fork, LeavesNoLockBehindThatAnotherThreadHeld) {
       while (!is_over) use();
     });
     for (int i = 0; i < 40; ++i) {
-      const pid_t child = fork();
-      ASSERT_GE(child, 0);
-      if (child == 0) {
-        alarm(60);  // ends a child that hangs
+      const int status = status_of(fork_child([&] {
         for (const auto& each : uses) each();
-        _exit(0);
-      }
-      int status = -1;
-      ASSERT_EQ(waitpid(child, &status, 0), child);
+        return true;
+      }));
       EXPECT_EQ(status, 0) << "use " << &use - uses.data() << ", fork " << i;
       if (status != 0) break;
     }

@@ -2,8 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
@@ -13,6 +11,7 @@
 #include <thread>
 
 #include "asyncgrad/asyncgrad.h"
+#include "tests/support/forked.h"
 #include "tests/support/message_of.h"
 #include "tests/support/sanitizer.h"
 
@@ -264,26 +263,16 @@ float sum_of_a_chain(Tensor x) {
 
 // Both sides of a fork go on with what was queued before it, and with new work on new threads.
 TEST(Fork, LeavesBothSidesWorking) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "the thread sanitizer allows no new threads in the child";
-#endif
+  if (no_threads_in_child != nullptr) GTEST_SKIP() << no_threads_in_child;
   for (int round = 0; round < 20; ++round) {
     const int parts = 1 + round % 2;
     set_engine_options({.workers = 2, .queue_capacity = 64, .inline_tiny = false, .cpu_parts = parts});
     Tensor x = zeros({1000});
     for (int i = 0; i < 50; ++i) x += 1;
     x = x.to({DeviceType::cpu, parts - 1});
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      alarm(60);
-      _exit(sum_of_a_chain(x) == 150 ? 0 : 1);
-    }
+    const pid_t child = fork_child([&] { return sum_of_a_chain(x) == 150; });
     EXPECT_EQ(sum_of_a_chain(x), 150);
-    int status = -1;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
-    EXPECT_EQ(WEXITSTATUS(status), 0);
+    ASSERT_EQ(status_of(child), 0);
   }
   set_engine_options({});
 }
