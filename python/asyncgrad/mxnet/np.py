@@ -5,6 +5,7 @@ import sys as _sys
 import numpy as _np
 
 import asyncgrad as _ag
+from asyncgrad import array_api as _xp
 
 from . import autograd as _autograd
 from . import np_linalg as linalg
@@ -21,7 +22,7 @@ from .np_fallback import *  # noqa: F403
 from .np_fallback import fallback as _fallback
 from .np_inverse import *  # noqa: F403
 from .np_shapes import *  # noqa: F403
-from .np_shapes import broadcast_to, concatenate, take
+from .np_shapes import broadcast_to, concatenate, diagonal, take
 
 
 def dot(a, b, out=None):
@@ -126,10 +127,7 @@ def vdot(a, b):
 
 def diff(a, n=1, axis=-1):
     """The differences of neighbours along an axis, n times."""
-    before = (slice(None),) * _axis_of(axis, a.ndim)
-    for _ in range(n):
-        a = a[before + (slice(1, None),)] - a[before + (slice(None, -1),)]
-    return a
+    return _xp.diff(a, axis=_axis_of(axis, a.ndim), n=n)
 
 
 def diag(v, k=0):
@@ -138,10 +136,9 @@ def diag(v, k=0):
         n = v.size + _builtins.abs(k)
         row = concatenate([zeros(_builtins.max(k, 0), v.dtype, ctx=v.ctx), v, zeros(_builtins.max(-k, 0), v.dtype, ctx=v.ctx)])
         return _ag.where(eye(n, k=k, dtype="bool", ctx=v.ctx), row, zeros((), v.dtype, ctx=v.ctx))
-    rows, columns = v.shape
-    row, column = _builtins.max(-k, 0), _builtins.max(k, 0)
-    count = _builtins.max(_builtins.min(rows - row, columns - column), 0)
-    return v.reshape(-1)[row * columns + column::columns + 1][:count]
+    if v.ndim != 2:
+        raise ValueError(f"np.diag takes a vector or a matrix, not {v.shape}")
+    return diagonal(v, k)
 
 
 def diagflat(v, k=0):
@@ -197,7 +194,7 @@ def _line(a, axis):
     return (a.reshape(-1), 0) if axis is None else (a, axis)
 
 
-# Functions that NumPy computes, as the engine has no such operation.
+# Functions that wait for their arrays.
 
 def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None):
     """The different elements in ascending order, and what else is asked for. Waits for the values."""
@@ -209,7 +206,7 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
 
 def argwhere(a):
     """The indices of the elements that are not 0: (count, a.ndim). Waits for the values."""
-    return _indices(_np.argwhere(a.asnumpy()), a)
+    return _ag.nonzero(a)
 
 
 def bincount(x, weights=None, minlength=0):
@@ -221,7 +218,7 @@ def bincount(x, weights=None, minlength=0):
 
 def nonzero(a):
     """The indices of the elements that are not 0, an array for each axis. Waits for the values."""
-    return tuple(_indices(places, a) for places in _np.nonzero(a.asnumpy()))
+    return _xp.nonzero(a)
 
 
 def _indices(values, like):

@@ -4,6 +4,7 @@ import operator as _operator
 import numpy as _np
 
 import asyncgrad as _ag
+from asyncgrad import array_api as _xp
 from asyncgrad.extend import as_class as _as_class
 
 from . import autograd as _autograd
@@ -33,10 +34,10 @@ def _unary(name, function, number):
 
 for _name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "sinh", "cosh", "log1p", "expm1", "log2", "log10"):
     globals()[_name] = _unary(_name, getattr(_ag, _name), getattr(_np, _name))
-tan = _unary("tan", lambda x: _ag.sin(x) / _ag.cos(x), _np.tan)
+tan = _unary("tan", _xp.tan, _np.tan)
 degrees = _unary("degrees", lambda x: x * (180 / _np.pi), _np.degrees)
 radians = _unary("radians", lambda x: x * (_np.pi / 180), _np.radians)
-reciprocal = _unary("reciprocal", lambda x: 1 / x, _np.reciprocal)
+reciprocal = _unary("reciprocal", _xp.reciprocal, _np.reciprocal)
 
 
 def _flat(name, function):
@@ -188,7 +189,7 @@ def isnan(x):
 
 def isinf(x):
     """Whether it is infinite, as bool."""
-    return _ag.abs(x) == _np.inf if x.dtype.is_floating else _ag.not_equal(x, x)
+    return _xp.isinf(x)
 
 
 def isposinf(x, out=None):

@@ -4,6 +4,7 @@ import math as _math
 import numpy as _np
 
 import asyncgrad as _ag
+from asyncgrad import array_api as _xp
 
 from .multiarray import axis_of as _axis_of
 from .multiarray import check_order as _check_order
@@ -110,12 +111,9 @@ def swapaxes(a, axis1, axis2):
 
 def moveaxis(a, source, destination):
     """One axis, or several, moved to other places; the rest stays in order."""
-    pairs = [(destination, source)] if isinstance(source, int) else list(zip(destination, source, strict=True))
-    pairs = sorted((_axis_of(place, a.ndim), _axis_of(axis, a.ndim)) for place, axis in pairs)
-    order = [i for i in range(a.ndim) if i not in [axis for _, axis in pairs]]
-    for place, axis in pairs:
-        order.insert(place, axis)
-    return _ag.transpose(a, order)
+    sources, places = (tuple(_axis_of(axis, a.ndim) for axis in ([given] if isinstance(given, int) else given))
+                       for given in (source, destination))
+    return _xp.moveaxis(a, sources, places)
 
 
 def rollaxis(a, axis, start=0):
@@ -212,13 +210,8 @@ def resize(a, new_shape):
 def diagonal(a, offset=0, axis1=0, axis2=1):
     """The elements a[..., i, ..., i + offset, ...] of two axes, along a last axis."""
     first, second = _axis_of(axis1, a.ndim), _axis_of(axis2, a.ndim)
-    rows, columns = a.shape[first], a.shape[second]
-    begin = -offset * columns if offset < 0 else offset
-    count = max(min(rows - max(-offset, 0), columns - max(offset, 0)), 0)
     rest = [i for i in range(a.ndim) if i not in (first, second)]
-    flat = _ag.reshape(_ag.transpose(a, rest + [first, second]), (*(a.shape[i] for i in rest), rows * columns))
-    places = _ag.arange(count, device=a.device) * (columns + 1) + begin
-    return _ag.take(flat, places, len(rest))
+    return _xp.linalg.diagonal(_ag.transpose(a, rest + [first, second]), offset=offset)
 
 
 def insert(arr, obj, values, axis=None):

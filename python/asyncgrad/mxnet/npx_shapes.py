@@ -67,7 +67,7 @@ def gather_nd(data, indices):
 
 def nonzero(a):
     """The indices (N, axes) of the elements that are not 0. Waits for the values."""
-    return _wrapped(_ag.array(_np.argwhere(a.asnumpy()), "int64", a.device))
+    return _ag.nonzero(a)
 
 
 def shape_array(data):
