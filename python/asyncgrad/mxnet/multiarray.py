@@ -87,6 +87,11 @@ def computed(values, like):
     return wrapped(ag.array(values, str(like.dtype) if like.dtype.is_floating else "float32", like.device))
 
 
+def number_beside(like, number):
+    """A number as an array of another one's type, on its device."""
+    return wrapped(ag.full((), number, dtype=like.dtype, device=like.device))
+
+
 def indices_inside(indices, extent, mode):
     """The indices of an axis, of which those outside are the nearest one inside, or go round with mode="wrap"."""
     return ag.clip(indices, 0, extent - 1) if mode == "clip" else indices % extent

@@ -10,8 +10,8 @@ from asyncgrad.extend import as_class as _as_class
 from . import autograd as _autograd
 from .multiarray import check_no_others as _check_no_others
 from .multiarray import given as _given
+from .multiarray import number_beside as _number_beside
 from .multiarray import remainder as _remainder
-from .multiarray import wrapped as _wrapped
 
 
 def _named(name, call):
@@ -156,7 +156,7 @@ def copysign(x1, x2, out=None):
     if not isinstance(x1, _ag.Tensor) and not isinstance(x2, _ag.Tensor):
         return _np.copysign(x1, x2)
     if not isinstance(x1, _ag.Tensor):
-        x1 = _wrapped(_ag.full((), x1, dtype=x2.dtype, device=x2.device))
+        x1 = _number_beside(x2, x1)
     both_positive = _ag.logical_and(_ag.greater_equal(x1, 0), _ag.greater_equal(x2, 0))
     both_negative = _ag.logical_and(_ag.less(x1, 0), _ag.less(x2, 0))
     return _given(_ag.where(_ag.logical_or(both_positive, both_negative), x1, -x1), out)
@@ -170,7 +170,7 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None, **others):
     y = x
     for place, value in ((x == _np.inf, largest if posinf is None else posinf),
                          (x == -_np.inf, -largest if neginf is None else neginf), (_ag.isnan(x), nan)):
-        y = _ag.where(place, _wrapped(_ag.full((), float(value), dtype=x.dtype, device=x.device)), y)
+        y = _ag.where(place, _number_beside(x, float(value)), y)
     if copy:
         return y
     x[...] = y

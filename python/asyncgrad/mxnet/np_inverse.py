@@ -10,7 +10,7 @@ from asyncgrad import array_api as _xp
 from .autograd import Function as _Function
 from .multiarray import computed as _computed
 from .multiarray import given as _given
-from .multiarray import wrapped as _wrapped
+from .multiarray import number_beside as _number_beside
 from .np_elementwise import _unary
 
 
@@ -45,6 +45,6 @@ def arctan2(x1, x2, out=None):
     array, other = (x1, x2) if isinstance(x1, _ag.Tensor) else (x2, x1)
     if not isinstance(array, _ag.Tensor):
         return _np.arctan2(x1, x2)
-    x1, x2 = (x if isinstance(x, _ag.Tensor) else _wrapped(_ag.full((), x, dtype=array.dtype, device=array.device)) for x in (x1, x2))
+    x1, x2 = (x if isinstance(x, _ag.Tensor) else _number_beside(array, x) for x in (x1, x2))
     x1 = x1 if x1.dtype.is_floating else x1.astype("float32")
     return _given(_xp.atan2(x1, x2.astype(x1.dtype, copy=False)), out)

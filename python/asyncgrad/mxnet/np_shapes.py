@@ -10,6 +10,7 @@ from .multiarray import axis_of as _axis_of
 from .multiarray import check_order as _check_order
 from .multiarray import given as _given
 from .multiarray import indices_inside as _indices_inside
+from .multiarray import number_beside as _number_beside
 from .multiarray import owned as _owned
 from .multiarray import wrapped as _wrapped
 
@@ -225,7 +226,7 @@ def insert(arr, obj, values, axis=None):
         raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {arr.shape[axis]}")
     obj += arr.shape[axis] if obj < 0 else 0
     if not hasattr(values, "ndim"):
-        values = _wrapped(_ag.full((), values, dtype=arr.dtype, device=arr.device))
+        values = _number_beside(arr, values)
     if values.ndim < arr.ndim:  # one element of the axis
         rest = [n for i, n in enumerate(arr.shape) if i != axis]
         values = _ag.expand_dims(_ag.broadcast_to(values, rest), axis)
