@@ -6,10 +6,8 @@ rounds. Needs the package torch.
     python3 tests/examples/gpt_reference.py build/release/tests/gpt_losses [--rounds N] [--threads N]
 """
 import argparse
-import json
 import pathlib
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
@@ -18,6 +16,9 @@ import time
 import torch
 from torch import nn
 from torch.nn import functional
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "nn/references"))
+from tensors import safetensors  # noqa: E402
 
 LAYERS, FEATURES, HEADS, CONTEXT, SAMPLES, STEPS = 4, 128, 4, 128, 16, 50
 
@@ -61,19 +62,6 @@ class Model(nn.Module):
         return state
 
 
-def save(path, tensors):
-    header, data = {}, b""
-    for name, tensor in tensors.items():
-        values = tensor.flatten().tolist()
-        part = struct.pack(f"<{len(values)}{'f' if tensor.dtype == torch.float32 else 'q'}", *values)
-        kind = "F32" if tensor.dtype == torch.float32 else "I64"
-        header[name] = {"dtype": kind, "shape": list(tensor.shape), "data_offsets": [len(data), len(data) + len(part)]}
-        data += part
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
-
-
 def read_text():
     """The number of different characters of the text, and their numbers as in examples/support/text_data.h."""
     text = (pathlib.Path(__file__).parents[2] / "examples/data/kjv.txt").read_text()
@@ -113,8 +101,8 @@ def main():
     times, worst = {"PyTorch": [], "asyncgrad": []}, 0
     with tempfile.TemporaryDirectory() as folder:
         files = [pathlib.Path(folder) / name for name in ("start.safetensors", "batches.safetensors")]
-        save(files[0], model.our_state())
-        save(files[1], {"indices": batches})
+        files[0].write_bytes(safetensors(model.our_state()))
+        files[1].write_bytes(safetensors({"indices": batches}))
         for _ in range(options.rounds):
             model.load_state_dict(start)
             expected, elapsed_ms = losses_of_pytorch(model, batches)

@@ -1,11 +1,11 @@
-"""The common part of this folder's scripts: tensors are kept by name, and written to a safetensors file."""
+"""The common part of scripts that make references: tensors are kept by name, and written to a safetensors file."""
 import json
 import os
 import struct
 
 import torch
 
-TYPES = {torch.float64: ("F64", "d"), torch.int64: ("I64", "q")}
+TYPES = {torch.float64: ("F64", "d"), torch.float32: ("F32", "f"), torch.int64: ("I64", "q")}
 kept = {}
 
 
@@ -13,11 +13,10 @@ def keep(name, tensor):
     kept[name] = tensor.detach().contiguous().clone()
 
 
-def write(script):
-    """Writes all tensors that were kept to a file beside the script, which has the script's name."""
-    maker = f"{os.path.basename(script)} with PyTorch {torch.__version__.split('+')[0]}"
-    header, data = {"__metadata__": {"made by": maker}}, b""
-    for name, tensor in sorted(kept.items()):
+def safetensors(tensors, **header):
+    """The bytes of a file of tensors by name."""
+    data = b""
+    for name, tensor in tensors.items():
         kind, letter = TYPES[tensor.dtype]
         values = tensor.flatten().tolist()
         part = struct.pack(f"<{len(values)}{letter}", *values)
@@ -25,5 +24,11 @@ def write(script):
         data += part
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def write(script):
+    """Writes all tensors that were kept to a file beside the script, which has the script's name."""
+    maker = f"{os.path.basename(script)} with PyTorch {torch.__version__.split('+')[0]}"
     with open(os.path.splitext(os.path.abspath(script))[0] + ".safetensors", "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + data)
+        file.write(safetensors(dict(sorted(kept.items())), __metadata__={"made by": maker}))
