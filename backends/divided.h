@@ -17,6 +17,13 @@ constexpr Divided divided(std::int64_t x, std::int64_t y) {
   return {quotient, x - quotient * y};
 }
 
+// Takes the last digit off a number: returns the remainder of the division by `base`, and leaves the quotient.
+constexpr std::int64_t take_digit(std::int64_t& number, std::int64_t base) {
+  const auto [quotient, remainder] = divided(number, base);
+  number = quotient;
+  return remainder;
+}
+
 // Divides many numbers by one, y > 0. It multiplies numbers below 2^31 (Granlund, Montgomery: Division by invariant
 // integers using multiplication; PLDI 1994), which is several times as fast on a GPU.
 class Divisor {

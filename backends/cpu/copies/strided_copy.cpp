@@ -12,6 +12,7 @@
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/backends/cpu/vectors/transpose-inl.h"
+#include "asyncgrad/backends/divided.h"
 #include "asyncgrad/backends/strided_axes.h"
 #include "asyncgrad/core/backend/round_up.h"
 
@@ -192,8 +193,7 @@ void move_units(const Plan& plan, T* out, const T* in, Range units) {
   std::int64_t rest = units.begin;
   for (std::size_t i = plan.digit_count; i-- > 0;) {
     const Axis& digit = plan.digits[i];
-    at[i] = rest % digit.extent;
-    rest /= digit.extent;
+    at[i] = take_digit(rest, digit.extent);
     out += at[i] * digit.out;
     in += at[i] * digit.in;
   }

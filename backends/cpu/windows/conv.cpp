@@ -11,6 +11,7 @@
 #include "asyncgrad/backends/cpu/windows/conv_copies.h"
 #include "asyncgrad/backends/cpu/windows/conv_pass.h"
 #include "asyncgrad/backends/cpu/windows/conv_products.h"
+#include "asyncgrad/backends/divided.h"
 
 namespace asyncgrad::detail {
 
@@ -360,12 +361,7 @@ void run_tile(const KernelCall& call, bool of_inputs, int tile) {
   const std::int64_t of_block = plan.groups * plan.output_parts;
   for (std::int64_t unit = units.begin; unit < units.end;) {
     std::int64_t rest = unit / of_block;
-    const auto next = [&](std::int64_t count) {
-      const std::int64_t index = rest % count;
-      rest /= count;
-      return index;
-    };
-    const std::int64_t column_rest = next(plan.column_passes), row_rest = next(plan.row_passes);
+    const std::int64_t column_rest = take_digit(rest, plan.column_passes), row_rest = take_digit(rest, plan.row_passes);
     const ConvPass pass = conv_pass(e, of_inputs, row_rest, column_rest);
     const ConvBlock block = plan.grid.block(rest, pass.rows, pass.columns);
     const Range of_this{unit % of_block, std::min(of_block, unit % of_block + units.end - unit)};

@@ -10,6 +10,7 @@
 #include "asyncgrad/backends/cpu/windows/conv_blocks.h"
 #include "asyncgrad/backends/cpu/windows/conv_copies.h"
 #include "asyncgrad/backends/cpu/windows/conv_products.h"
+#include "asyncgrad/backends/divided.h"
 #include "asyncgrad/core/backend/round_up.h"
 
 namespace asyncgrad::detail {
@@ -236,13 +237,9 @@ void run_tile(const KernelCall& call, int tile) {
   ConvScratch scratch(call.scratch);
   const Memory<T> memory(scratch, e, plan);
   std::int64_t rest = tile;
-  const auto next = [&](std::int64_t count) {
-    const std::int64_t index = rest % count;
-    rest /= count;
-    return index;
-  };
-  const std::int64_t output_part = next(plan.output_parts), channel_part = next(plan.channel_parts),
-                     group = next(e.groups), part = rest;
+  const std::int64_t output_part = take_digit(rest, plan.output_parts),
+                     channel_part = take_digit(rest, plan.channel_parts), group = take_digit(rest, e.groups),
+                     part = rest;
   const Range channels = tile_range(e.channels, plan.channels, static_cast<int>(channel_part));
   const Range outputs = ConvPanels{e.outputs, conv_products().of<T>().lanes, 1}.part(output_part, plan.output_parts);
   T* const dw = call.data<T>(0) + (part * e.groups + group) * e.channels * e.taps() * e.outputs;
