@@ -1,8 +1,8 @@
 // Copies and conversions. Tensor's members of the same names do the same. All are queued and may wait for room.
 //
-// Operations in place (`+=`, `-=`, `*=`, copy_, fill_, and assign in shape.h) write values that every handle of the
-// tensor sees, and every tensor that shares its storage. The target keeps its shape and type: the source of `+=`, `-=`
-// and `*=` is broadcast to it, the source of copy_ has the same shape. They are differentiable: `+=`, `-=`, `*=` and
+// Operations in place (`+=`, `-=`, `*=`, `/=`, copy_, fill_, and assign in shape.h) write values that every handle of the
+// tensor sees, and every tensor that shares its storage. The target keeps its shape and type: the source of `+=` and the
+// other operators is broadcast to it, the source of copy_ has the same shape. They are differentiable: the operators and
 // assign continue the target's history, copy_ and fill_ begin a new one. They throw Error at the call
 //   - for a leaf whose gradient is wanted, outside of NoGrad;
 //   - for a slice or a reshaped tensor, outside of NoGrad, if it or the source has a history, because the history of

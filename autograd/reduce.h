@@ -40,7 +40,7 @@ Tensor mean(const Arg& x, const Axes& axes, bool keep_dims = false);  // not int
 
 // The product of all elements, or over the given axes; 1 without elements. That of bool is int64, and products of int64
 // wrap around; float32 is multiplied in float64. The gradient of an element is the product of all others, also where
-// some of them are 0. A GPU has no kernel for it yet: the call throws Error there.
+// some of them are 0.
 Tensor prod(const Arg& x);
 Tensor prod(const Arg& x, const Axes& axes, bool keep_dims = false);
 
@@ -81,7 +81,7 @@ Tensor logsumexp(const Arg& x);
 Tensor logsumexp(const Arg& x, const Axes& axes, bool keep_dims = false);
 
 // Each element becomes the sum of the elements up to it along an axis. The sum is int64 for bool; float32 is added in
-// float64. Differentiable. A GPU has no kernel for it yet: the call throws Error there.
+// float64. Differentiable.
 Tensor cumsum(const Arg& x, int axis);
 
 // The sum, on `device`, of tensors of one shape and type that lie on any devices: ((inputs[0] + inputs[1]) + …), always

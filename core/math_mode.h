@@ -19,9 +19,10 @@ enum class MathMode : std::uint8_t {
 std::string_view name_of(MathMode mode);
 std::optional<MathMode> math_mode_of(std::string_view name);  // of exactly that name
 
-// Sets the mode of matmul, dense and, on a GPU, convolutions, and of their gradients, for the whole process. An operation
-// has the mode of the call that queues it; gradients have the mode of the call of backward(). Tensors stay float32, and
-// in every mode products are summed in float32. float64 is not affected. Does not block; any thread may call it.
+// Sets the mode of products for the whole process: those of matmul, dense and recurrent layers, on a CPU those of
+// attention, on a GPU those of convolutions, and of the gradients of all these. An operation has the mode of the call that
+// queues it; gradients have the mode of the call of backward(). Tensors stay float32, and in every mode products are
+// summed in float32. float64 is not affected. Does not block; any thread may call it.
 //
 // Processors with AMX for bf16 multiply several times faster in bf16 mode. Others round the operands and multiply in
 // float32, which is right but slower than MathMode::float32.

@@ -43,8 +43,8 @@ class Dropped : public Error {
 // end of the process does not wait for them. Any thread may call it.
 void abandon_operations(int count);
 
-// Whether a fork of the calling thread waits until everything is finished, as it does unless this is called. Otherwise
-// it waits for nothing, and its child can do little but start another program or end.
+// Chooses whether a fork of the calling thread waits until everything is finished; at first it does. A fork that waits
+// for nothing has a child that can do little but start another program or end.
 void set_forks_wait(bool wait);
 
 namespace detail {

@@ -3,7 +3,7 @@
 // autograd/softmax.h.
 //
 // Calls take any shape and give the same; they are queued, may wait for room, and throw Error as the functions do.
-// Several threads may call one at once.
+// Several threads may call the same one at once.
 #pragma once
 
 #include <cstdint>

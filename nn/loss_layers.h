@@ -5,7 +5,7 @@
 //   const nn::HuberLoss loss({.delta = 0.5, .reduction = nn::Reduction::mean});
 //   loss(net(x), y).backward();
 //
-// Calls are queued and may wait for room. Several threads may call one at once.
+// Calls are queued and may wait for room. Several threads may call the same one at once.
 #pragma once
 
 #include <utility>

@@ -1,7 +1,7 @@
 // Pooling and other sizes: windows of an input (N, C, H, W), see autograd/conv.h. They have no parameters.
 //
 // Constructors throw Error for options that fit no input. Calls are queued and may wait for room. They throw Error as the
-// operations do. Several threads may call one at once.
+// operations do. Several threads may call the same one at once.
 #pragma once
 
 #include "asyncgrad/autograd/conv.h"

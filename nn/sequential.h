@@ -21,8 +21,7 @@ namespace asyncgrad::nn {
 //
 // Errors of the operations inside name the layer's path, such as "1.body.0". A Sequential that has no place in a network
 // yet, because nothing has gone through the network's members, adds its layers: "1 of Sequential{Dense, function}".
-// Several threads may call a const
-// Sequential at once, if its layers allow that.
+// Several threads may call a const Sequential at once, if its layers allow that.
 class Sequential {
  public:
   Sequential() = default;

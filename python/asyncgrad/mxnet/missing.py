@@ -48,7 +48,7 @@ NAMES = {
     "np": {"deg2rad": "np.radians", "rad2deg": "np.degrees", "min_scalar_type result_type": "numpy's function of the types",
            "mirr npv ppmt pv rate": "the package numpy_financial"},
     "npx": {"batch_norm": "gluon.nn.BatchNorm", "erfinv gamma gammaln": "scipy.special over x.asnumpy()",
-            "get_cuda_compute_capability gpu_memory_info": "asyncgrad.memory(); parts of the CPU stand in for GPUs",
+            "get_cuda_compute_capability gpu_memory_info": "asyncgrad.devices(), asyncgrad.memory() and asyncgrad.free_bytes()",
             "multibox_detection multibox_target": _OWN,
             "image": "gluon.data.vision.transforms, and mxnet.image", "rnn": "gluon.rnn.LSTM, GRU or RNN"},
     "autograd": {"get_symbol": _SYMBOLS},
