@@ -1,23 +1,13 @@
 #include "asyncgrad/nn/pool.h"
 
-#include <fmt/format.h>
-
 #include "asyncgrad/autograd/networks/windows.h"
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/core/checks.h"
-#include "asyncgrad/core/error.h"
-#include "asyncgrad/core/wording.h"
 #include "asyncgrad/nn/layer_options.h"
 
 namespace asyncgrad::nn {
 
 namespace {
-
-void check_is_image(const char* layer, const Arg& x) {
-  const Shape& shape = layer_detail::shape_of(layer, x);
-  if (shape.rank() == 4) return;
-  throw_error(layer, fmt::format("needs x (N, C, H, W), got {}{}", shape.str(), detail::image_hint(shape, -1, 4)));
-}
 
 PoolOptions checked(const char* layer, const Size2d& kernel, const PoolOptions& options, Location where) {
   const CallSite site(where);
@@ -51,12 +41,12 @@ Upsample::Upsample(std::int64_t scale, InterpolateOptions options, Location wher
 }
 
 Tensor Upsample::operator()(const Arg& x) const {
-  check_is_image("Upsample", x);
+  detail::check_images("Upsample", layer_detail::shape_of("Upsample", x));
   return interpolate(x, {scale * x->shape()[2], scale * x->shape()[3]}, options);
 }
 
 Tensor GlobalAvgPool2d::operator()(const Arg& x) const {
-  check_is_image("GlobalAvgPool2d", x);
+  detail::check_images("GlobalAvgPool2d", layer_detail::shape_of("GlobalAvgPool2d", x));
   return mean(x, {2, 3});
 }
 

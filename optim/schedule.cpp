@@ -13,22 +13,14 @@
 
 namespace asyncgrad::optim {
 
-namespace {
-
-void check_length(const char* schedule, const char* what, std::int64_t length) {
-  if (length < 1) throw_error(schedule, fmt::format("{} must be at least 1, got {}", what, length));
-}
-
-}  // namespace
-
 Factor steps(std::int64_t every, double factor) {
-  check_length("steps", "every", every);
+  check_at_least_one("steps", "every", every);
   check_not_negative("steps", "factor", factor);
   return [=](std::int64_t step) { return std::pow(factor, static_cast<double>(step / every)); };
 }
 
 Factor cosine(std::int64_t length, double min_factor) {
-  check_length("cosine", "length", length);
+  check_at_least_one("cosine", "length", length);
   check_not_negative("cosine", "min_factor", min_factor);
   return [=](std::int64_t step) {
     if (step >= length) return min_factor;
@@ -38,7 +30,7 @@ Factor cosine(std::int64_t length, double min_factor) {
 }
 
 Factor warm_up(std::int64_t length, Factor then) {
-  check_length("warm_up", "length", length);
+  check_at_least_one("warm_up", "length", length);
   if (then == nullptr) throw_error("warm_up", "the schedule that is to follow is empty");
   return [length, then = std::move(then)](std::int64_t step) {
     return step < length ? static_cast<double>(step + 1) / static_cast<double>(length) : then(step - length);

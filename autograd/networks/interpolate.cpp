@@ -1,6 +1,4 @@
 // Planes of another size. Each axis is a selection of rows, or a weighted mean of two selections.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -10,7 +8,6 @@
 #include "asyncgrad/autograd/indexing.h"
 #include "asyncgrad/autograd/networks/windows.h"
 #include "asyncgrad/autograd/tape/operands.h"
-#include "asyncgrad/core/error.h"
 
 namespace asyncgrad {
 
@@ -62,10 +59,7 @@ Tensor interpolate(const Arg& x, Size2d size, const InterpolateOptions& options)
   const NamedOperand in{"x", checked_operand(x, "interpolate")};
   check_dtype(Op::conv, "interpolate", in);
   const Shape& shape = in.impl.shape;
-  if (shape.rank() != 4) throw_error("interpolate", fmt::format("needs x (N, C, H, W), got {}", shape.str()));
-  if (shape[2] == 0 || shape[3] == 0) {
-    throw_error("interpolate", fmt::format("needs planes with elements, got {}", shape.str()));
-  }
+  check_planes("interpolate", shape);
   check_option("interpolate", "size", size, 1);
   check_options("interpolate", options);
   const bool is_nearest = options.mode == Interpolation::nearest;

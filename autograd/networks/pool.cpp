@@ -10,7 +10,6 @@
 #include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad {
 
@@ -28,9 +27,7 @@ Pool checked(Op op, const Arg& x, const Size2d& kernel, const PoolOptions& optio
   const NamedOperand in{"x", checked_operand(x, name)};
   check_dtype(op, name, in);
   const Shape& shape = in.impl.shape;
-  if (shape.rank() != 4)
-    throw_error(name, fmt::format("needs x (N, C, H, W), got {}{}", shape.str(), image_hint(shape, -1, 4)));
-  if (shape[2] == 0 || shape[3] == 0) throw_error(name, fmt::format("needs planes with elements, got {}", shape.str()));
+  check_planes(name, shape);
   check_options(name, kernel, options);
   const Size2d stride = stride_of(kernel, options), &padding = options.padding;
   const Size2d counts = window_counts(name, {shape[2], shape[3]}, {kernel, stride, padding, 1});

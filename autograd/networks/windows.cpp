@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad::detail {
 
@@ -17,6 +18,16 @@ std::int64_t sum_of(std::int64_t a, std::int64_t b, std::int64_t c) {
 }  // namespace
 
 std::string size_str(const Size2d& size) { return fmt::format("({}, {})", size.height, size.width); }
+
+void check_images(const char* operation, const Shape& x) {
+  if (x.rank() == 4) return;
+  throw_error(operation, fmt::format("needs x (N, C, H, W), got {}{}", x.str(), image_hint(x, -1, 4)));
+}
+
+void check_planes(const char* operation, const Shape& x) {
+  check_images(operation, x);
+  if (x[2] == 0 || x[3] == 0) throw_error(operation, fmt::format("needs planes with elements, got {}", x.str()));
+}
 
 void check_option(const char* operation, const char* name, const Size2d& value, std::int64_t min) {
   if (value.height >= min && value.width >= min) return;

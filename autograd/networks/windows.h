@@ -12,6 +12,11 @@ namespace asyncgrad::detail {
 constexpr std::array<std::int64_t, 2> array_of(const Size2d& size) { return {size.height, size.width}; }
 std::string size_str(const Size2d& size);  // "(2, 1)"
 
+// Throws Error unless x is (N, C, H, W).
+void check_images(const char* operation, const Shape& x);
+// The same unless H and W are at least 1, too.
+void check_planes(const char* operation, const Shape& x);
+
 // Throws Error unless both numbers are at least `min`.
 void check_option(const char* operation, const char* name, const Size2d& value, std::int64_t min);
 
