@@ -139,8 +139,8 @@ struct NoReport {
 // With --checkpoint a run keeps in a file what the list of members has, and with --resume another process goes on from
 // there with the same bits. So the list has all that a step changes: layers, optimisers and their schedules, the place
 // in the data, the states of a recurrent network. The default generator is kept in any case; gradients are not, so that a
-// step that adds to those of an earlier one cannot be resumed. Before the run starts, a
-// training that is made for this alone repeats two steps, and an Error says if the list lacks something that they need.
+// step that adds to those of an earlier one cannot be resumed. Before the run starts, a training that is made for this
+// alone repeats two steps, and an Error says if the list lacks something that they need.
 //
 // Call it first in main(), before any other thread is started. Returns the exit status: 0; 1 if a run failed, a file or
 // standard output could not be written; 2 for bad input.

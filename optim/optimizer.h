@@ -35,8 +35,8 @@ class Optimizer {
   // Queues the update of every parameter that has a gradient: for each group one operation for each element type and
   // device, which updates all of its parameters or, if it fails, none. Gradients stay. A parameter without a gradient
   // stays as it is, and so does its state; a group without any queues nothing, and a first step without any after a
-  // backward() warns. A parameter whose gradient is kept by
-  // rows (nn/embedding.h) has a few operations of its own, which update these rows alone. May wait for room.
+  // backward() warns. A parameter whose gradient is kept by rows (nn/embedding.h) has a few operations of its own, which
+  // update these rows alone. May wait for room.
   void step(Location where = Location::current());
 
   // Drops the gradients; queues nothing and does not block.
