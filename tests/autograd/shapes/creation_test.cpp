@@ -25,6 +25,19 @@ TEST(Creation, CountsUpTo) {
   EXPECT_EQ(arange(3, 2).numel(), 0);
 }
 
+TEST(Creation, LinspaceAndEye) {
+  EXPECT_EQ(linspace(0, 1, 5, {.dtype = float64}).to_vector<double>(), (std::vector<double>{0, 0.25, 0.5, 0.75, 1}));
+  EXPECT_EQ(linspace(3, -1, 1).to_vector<float>(), std::vector<float>{3});
+  EXPECT_EQ(linspace(0.1, 0.7, 7, {.dtype = float64}).to_vector<double>().back(), 0.7);
+  EXPECT_EQ(linspace(0, 1, 0).shape(), Shape(0));
+  EXPECT_EQ(eye(2, 3, 0, {.dtype = int64}).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(eye(2, 3, 1).to_vector<float>(), (std::vector<float>{0, 1, 0, 0, 0, 1}));
+  EXPECT_EQ(sum(eye(2, 3, -7)).item(), 0);
+  EXPECT_EQ(eye(2).to_vector<float>(), (std::vector<float>{1, 0, 0, 1}));
+  EXPECT_EQ(message_of([] { linspace(0, 1, -1); }), "[linspace] count must not be negative, got -1");
+  EXPECT_EQ(message_of([] { eye(-1, 2); }), "[eye] extents must not be negative, got (-1, 2)");
+}
+
 TEST(Creation, DrawsFromTheGeneratorInTheOrderOfCalls) {
   Generator one(7), other(7);
   const Tensor a = uniform({5}, -1, 2, {.generator = &one}), b = uniform({5}, -1, 2, {.generator = &one});

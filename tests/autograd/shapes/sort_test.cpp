@@ -112,31 +112,5 @@ TEST(Selection, WaitsForValues) {
   EXPECT_EQ(parts.inverse.to_vector<std::int64_t>(), (Places{1, 0, 1, 2, 0, 1}));
 }
 
-TEST(Creation, LinspaceAndEye) {
-  EXPECT_EQ(linspace(0, 1, 5, {.dtype = float64}).to_vector<double>(), (std::vector<double>{0, 0.25, 0.5, 0.75, 1}));
-  EXPECT_EQ(linspace(3, -1, 1).to_vector<float>(), std::vector<float>{3});
-  EXPECT_EQ(linspace(0.1, 0.7, 7, {.dtype = float64}).to_vector<double>().back(), 0.7);
-  EXPECT_EQ(linspace(0, 1, 0).shape(), Shape(0));
-  EXPECT_EQ(eye(2, 3, 0, {.dtype = int64}).to_vector<std::int64_t>(), (Places{1, 0, 0, 0, 1, 0}));
-  EXPECT_EQ(eye(2, 3, 1).to_vector<float>(), (std::vector<float>{0, 1, 0, 0, 0, 1}));
-  EXPECT_EQ(sum(eye(2, 3, -7)).item(), 0);
-  EXPECT_EQ(eye(2).to_vector<float>(), (std::vector<float>{1, 0, 0, 1}));
-  EXPECT_EQ(message_of([] { linspace(0, 1, -1); }), "[linspace] count must not be negative, got -1");
-  EXPECT_EQ(message_of([] { eye(-1, 2); }), "[eye] extents must not be negative, got (-1, 2)");
-}
-
-// Along both axes the middle of a line from 0 to 3 in four times as many elements.
-TEST(Interpolate, IsThatOfPyTorch) {
-  const Tensor x = Tensor::from<double>({0, 1, 2, 3}, {1, 1, 2, 2});
-  EXPECT_EQ(interpolate(x, {4, 2}).to_vector<double>(), (std::vector<double>{0, 1, 0, 1, 2, 3, 2, 3}));
-  EXPECT_EQ(interpolate(x, {1, 4}, {.mode = Interpolation::bilinear}).to_vector<double>(),
-            (std::vector<double>{1, 1.25, 1.75, 2}));
-  EXPECT_EQ(interpolate(x, {2, 3}, {.mode = Interpolation::bilinear, .align_corners = true}).to_vector<double>(),
-            (std::vector<double>{0, 0.5, 1, 2, 2.5, 3}));
-  EXPECT_EQ(message_of([&] { interpolate(x, {0, 2}); }), "[interpolate] size must be 1 or more, got (0, 2)");
-  EXPECT_EQ(message_of([&] { interpolate(x, 2, {.align_corners = true}); }),
-            "[interpolate] align_corners is for bilinear");
-}
-
 }  // namespace
 }  // namespace asyncgrad::tests
