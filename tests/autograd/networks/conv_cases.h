@@ -43,6 +43,13 @@ inline const ConvCase large_convs[] = {
     {{3, 40, 7, 7}, {40, 1, 3, 3}, {.stride = 2, .padding = 1, .groups = 40}},
     {{2, 5, 70, 3}, {5, 1, 5, 2}, {.stride = 2, .padding = {2, 1}, .groups = 5}},
     {{70, 3, 4, 4}, {5, 3, 3, 3}, {.padding = 1}},
+    // Few pixels and few elements of a sum; all columns in classes of their own; a source that is read along pixels.
+    {{20, 8, 3, 4}, {32, 8, 1, 1}},
+    {{12, 12, 7, 9}, {20, 12, 7, 11}, {.padding = {3, 5}}},
+    {{2, 5, 8, 16}, {3, 5, 1, 1}},
+    // Strides with padding, and outputs in vectors: as many sorted elements as there are, or fewer.
+    {{3, 9, 17, 13}, {16, 9, 5, 5}, {.stride = {4, 3}, .padding = 2}},
+    {{3, 9, 17, 13}, {16, 9, 3, 2}, {.stride = {4, 3}, .padding = 1}},
     // The elements under the kernel lie far apart.
     {{2, 3, 1, 40}, {4, 3, 1, 3}, {.padding = {0, 30}, .dilation = {1, 30}}},
     {{2, 3, 40, 5}, {20, 3, 3, 1}, {.padding = {30, 0}, .dilation = {30, 1}}},
