@@ -66,7 +66,7 @@ class BlockOfPixels {
   // Computes some of the units, of which each part of a group's outputs is one.
   void run(Range units) {
     if (pass_.taps() > 0) prepare();
-    if (by_planes_) return run_planes(units);
+    if (order_ == ConvOrder::planes) return run_planes(units);
     for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
       group_ = unit / plan_.output_parts;
       outputs_ = ConvPanels{plan_.outputs, products_.lanes, 1}.part(unit % plan_.output_parts, plan_.output_parts);
@@ -85,7 +85,7 @@ class BlockOfPixels {
   void run() {
     if (pass_.taps() == 0) return store_nothing();
     is_first_ = true;
-    if (by_columns_) {
+    if (order_ == ConvOrder::taps) {
       for (std::int64_t i = 0; i < pass_.height.count; ++i) {
         for (std::int64_t j = 0; j < pass_.width.count; ++j) {
           const ConvTaps height = pass_.height.only(i), width = pass_.width.only(j);
@@ -105,15 +105,11 @@ class BlockOfPixels {
 
   void prepare() {
     field_.emplace(field_of(pass_.height, pass_.width));
-    // Each element of the kernel gets planes of its own if those for all of them would be larger.
-    by_columns_ = field_->suits_columns(conv_field_elements) || (!plan_.gathers && field_->row() > 2 * columns());
-    const std::int64_t step = pass_.height.step * pass_.height.period();
-    by_planes_ = !plan_.gathers && !by_columns_ && plan_.channels == 1 && pass_.taps() <= conv_depth &&
-                 (step == pass_.height.stride || step == -pass_.height.stride || pass_.height.count == 1);
-    if (by_planes_) {
-      periods_ = std::min(pass_.height.count, pass_.height.period());
+    order_ = conv_order(plan_, pass_, *field_, columns());
+    if (order_ == ConvOrder::planes) {
+      periods_ = pass_.height.periods();
       for (std::int64_t j = 0; j < pass_.width.count; ++j) memory_.depth_offsets[j] = field_->of_column(j);
-    } else if (plan_.gathers && !by_columns_) {
+    } else if (plan_.gathers && order_ == ConvOrder::channels) {
       list_pixels(*field_, pass_.height, pass_.width);
     }
   }
@@ -142,15 +138,13 @@ class BlockOfPixels {
     T* const out = is_plain ? output(block_.images.begin, o, block_.rows.begin) : memory_.sums;
     const std::int64_t out_row = is_plain ? pass_.row_step * operands_.y_width : columns();
     for (std::int64_t c = 0; c < periods_; ++c) {
-      const std::int64_t count = (height.count - 1 - c) / periods_ + 1, last = c + (count - 1) * periods_;
-      const bool is_upwards = height.step < 0;
+      const ConvTaps::Class rows = height.of_class(c, periods_);
       T* to = memory_.panel;
-      for (std::int64_t m = 0; m < count; ++m) {
-        const T* const line =
-            w + height.kernel(is_upwards ? last - m * periods_ : c + m * periods_) * operands_.kernel_width;
+      for (std::int64_t m = 0; m < rows.count; ++m) {
+        const T* const line = w + height.kernel(rows.tap(m)) * operands_.kernel_width;
         for (std::int64_t j = 0; j < width.count; ++j) *to++ = line[width.kernel(j)];
       }
-      products_.plane({field + field_->of_row(is_upwards ? last : c), field_->row(), memory_.depth_offsets, count,
+      products_.plane({field + field_->of_row(rows.first), field_->row(), memory_.depth_offsets, rows.count,
                        width.count, memory_.panel, block_.rows.end - block_.rows.begin, columns(), out, out_row,
                        bias(o), c > 0});
     }
@@ -316,7 +310,7 @@ class BlockOfPixels {
   const Operands<T>& operands_;
   const Memory<T>& memory_;
   std::optional<ConvField> field_;
-  bool by_columns_ = false, by_planes_ = false;
+  ConvOrder order_ = ConvOrder::channels;
   std::optional<ConvClasses> classes_;
   std::int64_t periods_ = 1, group_ = 0;
   Range outputs_{};

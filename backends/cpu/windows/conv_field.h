@@ -24,6 +24,17 @@ struct ConvTaps {
   std::int64_t highest() const { return std::max(place(0), place(count - 1)); }
   // Taps that differ by a multiple of this read elements at the same distance from a multiple of the stride.
   std::int64_t period() const;
+  // Those taps are a class, of which there are periods(). Its taps by the places of what they read:
+  std::int64_t periods() const { return std::min(count, period()); }
+  struct Class {
+    std::int64_t count, first, step;
+    std::int64_t tap(std::int64_t i) const { return first + i * step; }
+  };
+  Class of_class(std::int64_t index, std::int64_t periods) const {
+    const std::int64_t in_class = (count - 1 - index) / periods + 1;
+    if (step < 0) return {in_class, index + (in_class - 1) * periods, -periods};
+    return {in_class, index, periods};
+  }
   ConvTaps only(std::int64_t tap) const { return {1, at(tap), step, stride, extent, kernel(tap), kernel_step}; }
   // The taps under which an output reads what is inside: a range of them, as it moves one way.
   Range inside(std::int64_t output) const {

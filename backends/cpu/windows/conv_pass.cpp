@@ -64,4 +64,14 @@ ConvPlan conv_plan(const ConvExtents& e, bool of_inputs, std::int64_t lanes) {
   return plan;
 }
 
+ConvOrder conv_order(const ConvPlan& plan, const ConvPass& pass, const ConvField& field, std::int64_t columns) {
+  // Each element of the kernel gets planes of its own if those for all of them would be larger.
+  if (field.suits_columns(conv_field_elements)) return ConvOrder::taps;
+  if (plan.gathers) return ConvOrder::channels;
+  if (field.row() > 2 * columns) return ConvOrder::taps;
+  const std::int64_t step = pass.height.step * pass.height.period();
+  const bool has_rows = step == pass.height.stride || step == -pass.height.stride || pass.height.count == 1;
+  return plan.channels == 1 && pass.taps() <= conv_depth && has_rows ? ConvOrder::planes : ConvOrder::channels;
+}
+
 }  // namespace asyncgrad::detail

@@ -18,6 +18,13 @@ struct ConvPass {
 // The one pass of a convolution, or that of inputs this far behind a stride.
 ConvPass conv_pass(const ConvExtents& extents, bool of_inputs, std::int64_t row_rest, std::int64_t column_rest);
 
+// The order in which a sum takes the elements of the kernel.
+enum class ConvOrder {
+  channels,  // row by row in each channel
+  taps,      // element by element, each in all channels
+  planes,    // of the one channel, class by class of the kernel's rows, see ConvTaps::of_class()
+};
+
 // The counts of a group's channels, which are read, and outputs, and how all is cut. A unit is a block of pixels and a
 // part of the outputs of a group, and a tile is of some units. It is a function of shapes and of the processor alone.
 struct ConvPlan {
@@ -33,5 +40,8 @@ struct ConvPlan {
 
 // For vectors of so many elements.
 ConvPlan conv_plan(const ConvExtents& extents, bool of_inputs, std::int64_t lanes);
+
+// Returns the order of the sums of a block with so many columns, of which this is the field.
+ConvOrder conv_order(const ConvPlan& plan, const ConvPass& pass, const ConvField& field, std::int64_t columns);
 
 }  // namespace asyncgrad::detail
