@@ -9,6 +9,7 @@
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/windows/conv_classes.h"
 #include "asyncgrad/backends/cpu/windows/conv_copies.h"
+#include "asyncgrad/backends/cpu/windows/conv_depthwise.h"
 #include "asyncgrad/backends/cpu/windows/conv_pass.h"
 #include "asyncgrad/backends/cpu/windows/conv_products.h"
 #include "asyncgrad/backends/divided.h"
@@ -364,22 +365,37 @@ void run_tile(const KernelCall& call, bool of_inputs, int tile) {
   }
 }
 
+template <class T>
+std::optional<DepthwisePlan> depthwise(const ConvExtents& e, bool of_inputs) {
+  return depthwise_plan<T>(e, of_inputs ? Op::conv_input : Op::conv);
+}
+
 template <bool of_inputs>
 void run(const KernelCall& call, int tile) {
-  visit_floating(call.dtype(0), [&]<class T>(T) { run_tile<T>(call, of_inputs, tile); });
+  visit_floating(call.dtype(0), [&]<class T>(T) {
+    if (const auto plan = depthwise<T>(extents_of(call, of_inputs), of_inputs)) {
+      run_depthwise<T>(*plan, call, tile);
+    } else {
+      run_tile<T>(call, of_inputs, tile);
+    }
+  });
 }
 template <bool of_inputs>
 int tiles(const KernelCall& call) {
   return static_cast<int>(in_type_of(call, [&]<class T>(T) -> std::int64_t {
-    const ConvPlan plan = plan_of<T>(extents_of(call, of_inputs), of_inputs);
+    const ConvExtents e = extents_of(call, of_inputs);
+    if (const auto plan = depthwise<T>(e, of_inputs)) return plan->tiles();
+    const ConvPlan plan = plan_of<T>(e, of_inputs);
     return tile_count(plan.units(), plan.units_per_tile);
   }));
 }
 template <bool of_inputs>
 std::int64_t scratch_bytes(const KernelCall& call) {
   return in_type_of(call, [&]<class T>(T) {
+    const ConvExtents e = extents_of(call, of_inputs);
+    if (const auto plan = depthwise<T>(e, of_inputs)) return depthwise_scratch_bytes<T>(*plan);
     ConvScratch scratch(nullptr);
-    const Memory<T> memory(scratch, plan_of<T>(extents_of(call, of_inputs), of_inputs));
+    const Memory<T> memory(scratch, plan_of<T>(e, of_inputs));
     return scratch.taken_bytes();
   });
 }

@@ -9,6 +9,7 @@
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/windows/conv_blocks.h"
 #include "asyncgrad/backends/cpu/windows/conv_copies.h"
+#include "asyncgrad/backends/cpu/windows/conv_depthwise.h"
 #include "asyncgrad/backends/cpu/windows/conv_products.h"
 #include "asyncgrad/backends/divided.h"
 #include "asyncgrad/core/backend/round_up.h"
@@ -258,20 +259,33 @@ void run_tile(const KernelCall& call, int tile) {
   }
 }
 
+template <class T>
+std::optional<DepthwisePlan> depthwise(const KernelCall& call) {
+  const ConvExtents e = extents_of(call);
+  return depthwise_plan<T>(e, Op::conv_weight, parts_of(call, e));
+}
+
 void run(const KernelCall& call, int tile) {
-  visit_floating(call.dtype(0), [&]<class T>(T) { run_tile<T>(call, tile); });
+  visit_floating(call.dtype(0), [&]<class T>(T) {
+    if (const auto plan = depthwise<T>(call)) {
+      run_depthwise<T>(*plan, call, tile);
+    } else {
+      run_tile<T>(call, tile);
+    }
+  });
 }
 int tiles(const KernelCall& call) {
-  const ConvExtents e = extents_of(call);
-  return static_cast<int>(std::max<std::int64_t>(1, in_type_of(call, [&]<class T>(T) {
-                                                   const Plan plan = plan_of<T>(e, 1);
-                                                   return call.shape(0)[0] * plan.channel_parts * plan.output_parts;
-                                                 })));
+  return static_cast<int>(in_type_of(call, [&]<class T>(T) -> std::int64_t {
+    if (const auto plan = depthwise<T>(call)) return plan->tiles();
+    const Plan plan = plan_of<T>(extents_of(call), 1);
+    return std::max<std::int64_t>(1, call.shape(0)[0] * plan.channel_parts * plan.output_parts);
+  }));
 }
 std::int64_t scratch_bytes(const KernelCall& call) {
   const ConvExtents e = extents_of(call);
   const std::int64_t parts = std::max<std::int64_t>(1, parts_of(call, e));
   return in_type_of(call, [&]<class T>(T) {
+    if (const auto plan = depthwise<T>(call)) return depthwise_scratch_bytes<T>(*plan);
     ConvScratch scratch(nullptr);
     const Memory<T> memory(scratch, e, plan_of<T>(e, divided_up(e.batch, parts)));
     return scratch.taken_bytes();

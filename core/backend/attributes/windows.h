@@ -28,12 +28,16 @@ constexpr std::int64_t conv_weight_output_parts(std::int64_t outputs) {
   constexpr std::int64_t most = 128;
   return divided_up(outputs, most);
 }
+// Whether groups are so small that several are computed at once. `channels` and `outputs` are of one group.
+constexpr bool conv_is_depthwise(std::int64_t channels, std::int64_t outputs) { return channels == 1 && outputs <= 4; }
 // The number of parts of the batch. `channels` and `outputs` are of one group, `taps` is h w.
 constexpr std::int64_t conv_weight_parts(std::int64_t batch, std::int64_t groups, std::int64_t channels,
                                          std::int64_t taps, std::int64_t outputs) {
-  constexpr std::int64_t wanted = 8;
+  constexpr std::int64_t wanted = 8, groups_at_once = 16;
   const std::int64_t at_once = conv_weight_channels(taps);
-  const std::int64_t tiles = groups * divided_up(channels, at_once) * conv_weight_output_parts(outputs);
+  const std::int64_t tiles = conv_is_depthwise(channels, outputs)
+                                 ? divided_up(groups, groups_at_once)
+                                 : groups * divided_up(channels, at_once) * conv_weight_output_parts(outputs);
   if (tiles < 1 || tiles >= wanted || batch < 1) return 1;
   return wanted / tiles < batch ? wanted / tiles : batch;
 }

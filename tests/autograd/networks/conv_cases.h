@@ -42,6 +42,12 @@ inline const ConvCase large_convs[] = {
     {{2, 6, 30, 21}, {12, 1, 5, 4}, {.stride = 2, .padding = 2, .groups = 6}},
     {{3, 40, 7, 7}, {40, 1, 3, 3}, {.stride = 2, .padding = 1, .groups = 40}},
     {{2, 5, 70, 3}, {5, 1, 5, 2}, {.stride = 2, .padding = {2, 1}, .groups = 5}},
+    // The same with planes so small that vectors go along groups, of which the last vector has a part.
+    {{3, 37, 7, 7}, {37, 1, 5, 5}, {.stride = 2, .padding = 2, .groups = 37}},
+    {{2, 40, 6, 5}, {80, 1, 3, 3}, {.padding = 1, .groups = 40}},
+    {{2, 24, 9, 8}, {24, 1, 3, 2}, {.stride = {3, 1}, .padding = {2, 1}, .dilation = {2, 3}, .groups = 24}},
+    {{2, 32, 4, 4}, {64, 1, 7, 7}, {.padding = 3, .groups = 32}},
+    {{5, 16, 1, 3}, {48, 1, 1, 2}, {.stride = {1, 2}, .groups = 16}},
     {{70, 3, 4, 4}, {5, 3, 3, 3}, {.padding = 1}},
     // Few pixels and few elements of a sum; all columns in classes of their own; a source that is read along pixels.
     {{20, 8, 3, 4}, {32, 8, 1, 1}},

@@ -59,6 +59,57 @@ TEST(Conv2d, IsTheSumOfItsDefinition) {
   }
 }
 
+// The result and the gradients of the input and of the weight.
+std::vector<Tensor> results(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& dy,
+                            const Conv2dOptions& options) {
+  const Tensor x_leaf = parameter(x.clone()), weight_leaf = parameter(weight.clone());
+  const Tensor y = conv2d(x_leaf, weight_leaf, bias, options);
+  y.backward(dy);
+  return {y, x_leaf.grad(), weight_leaf.grad()};
+}
+
+std::vector<int> classes(const Tensor& tensor) {
+  std::vector<int> classes;
+  for (const double value : values(tensor)) classes.push_back(std::fpclassify(value));
+  return classes;
+}
+
+// Vectors go along the channels where planes are small, but along pixels where a channel is alone: sums are the same
+// chains. The gradient of a weight alone is summed in another order. Elements of one channel may be infinite.
+void expect_as_alone(const ConvCase& c, DType dtype, bool has_infinite) {
+  SCOPED_TRACE(c.x.str() + " " + c.weight.str());
+  const std::int64_t groups = c.options.groups, outputs = c.weight[0] / groups;
+  Operands o = operands(c);
+  const Tensor x = o.x.to(dtype), weight = o.weight.to(dtype), bias = o.bias.to(dtype);
+  const Tensor dy = random64(conv2d(x, weight, {}, c.options).shape(), 4).to(dtype);
+  if (has_infinite) {
+    assign(x, {{0, 1, 2}, {1, 2, 3}, {2, 0, 1}, {3, 0, 1}}, infinity);
+    assign(dy, {{0, 1, 2}, {1, 3 * outputs, 3 * outputs + 1}, {2, 0, 1}, {3, 0, 1}}, infinity);
+  }
+  const std::vector<Tensor> all = results(x, weight, bias, dy, c.options);
+  for (std::int64_t group = 0; group < groups; ++group) {
+    const std::int64_t first = group * outputs, end = first + outputs;
+    Conv2dOptions alone = c.options;
+    alone.groups = 1;
+    const std::vector<Tensor> expected = results(slice(x, 1, group, group + 1), slice(weight, 0, first, end),
+                                                 slice(bias, 0, first, end), slice(dy, 1, first, end), alone);
+    EXPECT_EQ(bits(slice(all[0], 1, first, end)), bits(expected[0]));
+    EXPECT_EQ(bits(slice(all[1], 1, group, group + 1)), bits(expected[1]));
+    const Tensor dw = slice(all[2], 0, first, end);
+    EXPECT_EQ(classes(dw), classes(expected[2]));
+    if (!has_infinite) expect_near(dw, values(expected[2]), dtype == float64 ? 1e-13 : 1e-5);
+  }
+}
+
+TEST(Conv2d, OfManyChannelsIsThatOfEachAlone) {
+  for (const ConvCase& c : large_convs) {
+    if (c.options.groups < 16) continue;
+    for (const DType dtype : {float32, float64}) {
+      for (const bool has_infinite : {false, true}) expect_as_alone(c, dtype, has_infinite);
+    }
+  }
+}
+
 // The registers of an instruction set say how many sums are computed at once.
 TEST(Conv2dDeathTest, IsComputedUnderEveryInstructionSet) {
   tests::expect_under_every_instruction_set([] {
@@ -71,6 +122,7 @@ TEST(Conv2dDeathTest, IsComputedUnderEveryInstructionSet) {
       const double expected = sum(y.detach() * conv2d(x32.detach(), weight32.detach(), {}, c.options)).item();
       EXPECT_NEAR(sum(x32.grad() * x32.detach()).item(), expected, 1e-4 * (1 + std::abs(expected)));
       EXPECT_NEAR(sum(weight32.grad() * weight32.detach()).item(), expected, 1e-4 * (1 + std::abs(expected)));
+      if (c.options.groups >= 16) expect_as_alone(c, float32, true);
     }
     return !testing::Test::HasFailure();
   });
@@ -150,6 +202,7 @@ TEST(Conv2d, OfAnyShapeDoesNotDependOnTheWorkers) {
   cases.push_back({{2, 64, 56, 56}, {64, 64, 3, 3}, {.padding = 1}});
   cases.push_back({{4, 64, 56, 56}, {128, 64, 1, 1}, {.stride = 2}});
   cases.push_back({{3, 96, 56, 56}, {96, 1, 7, 7}, {.padding = 3, .groups = 96}});
+  cases.push_back({{16, 96, 14, 14}, {96, 1, 5, 5}, {.stride = 2, .padding = 2, .groups = 96}});
   for (const ConvCase& c : cases) {
     SCOPED_TRACE(c.x.str() + " " + c.weight.str());
     expect_same_for_all_workers([&c] {
