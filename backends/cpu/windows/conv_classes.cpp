@@ -1,24 +1,37 @@
 #include "asyncgrad/backends/cpu/windows/conv_classes.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 namespace asyncgrad::detail {
 
 ConvAxisClasses::ConvAxisClasses(const ConvTaps& axis, Range outputs) {
-  for (std::int64_t output = outputs.begin; output < outputs.end && !are_too_many_; ++output) {
-    const Range inside = axis.inside(output);
-    if (count_ == 0 || classes_[count_ - 1].taps != inside) {
-      are_too_many_ = count_ == max_count;
-      if (are_too_many_) return;
-      classes_[count_++] = {inside, {output, output}};
-    }
-    ++classes_[count_ - 1].outputs.end;
+  for (std::int64_t most_different = 0; !list(axis, outputs, most_different);) {
+    most_different = std::max<std::int64_t>(1, 2 * most_different);
   }
+}
+
+bool ConvAxisClasses::list(const ConvTaps& axis, Range outputs, std::int64_t most_different) {
+  count_ = 0;
+  Range first;  // the taps of a class's first output
+  for (std::int64_t output = outputs.begin; output < outputs.end; ++output) {
+    const Range inside = axis.inside(output);
+    if (count_ == 0 || std::abs(inside.begin - first.begin) + std::abs(inside.end - first.end) > most_different) {
+      if (count_ == max_count) return false;
+      classes_[count_++] = {inside, {output, output}};
+      first = inside;
+    }
+    Class& last = classes_[count_ - 1];
+    last.taps = {std::min(last.taps.begin, inside.begin), std::max(last.taps.end, inside.end)};
+    last.outputs.end = output + 1;
+  }
+  return true;
 }
 
 namespace {
 
 // A class costs about as much as two pixels more.
 bool pays(const ConvAxisClasses& rows, const ConvAxisClasses& columns, std::int64_t images, std::int64_t products) {
-  if (rows.are_too_many() || columns.are_too_many()) return false;
   constexpr std::int64_t of_class = 2;
   std::int64_t sum = 0;
   for (const ConvAxisClasses::Class& row : rows.all()) {

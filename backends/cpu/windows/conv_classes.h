@@ -11,10 +11,11 @@
 
 namespace asyncgrad::detail {
 
-// The classes of the outputs along one axis. Those of a class lie side by side, as windows move one way.
+// The classes of the outputs along one axis. Those of a class lie side by side, as windows move one way. Where there
+// would be too many, neighbours share one, with the taps of both.
 class ConvAxisClasses {
  public:
-  static constexpr std::size_t max_count = 4;
+  static constexpr std::size_t max_count = 8;
   struct Class {
     Range taps, outputs;
     std::int64_t tap_count() const { return taps.end - taps.begin; }
@@ -23,14 +24,14 @@ class ConvAxisClasses {
 
   ConvAxisClasses(const ConvTaps& axis, Range outputs);
 
-  // There may be more than max_count, which are not listed.
-  bool are_too_many() const { return are_too_many_; }
   std::span<const Class> all() const { return {classes_.data(), count_}; }
 
  private:
+  // Lists them if classes whose outputs differ by at most so many taps are few enough.
+  bool list(const ConvTaps& axis, Range outputs, std::int64_t most_different);
+
   std::array<Class, max_count> classes_{};
   std::size_t count_ = 0;
-  bool are_too_many_ = false;
 };
 
 struct ConvClass {
