@@ -268,9 +268,11 @@ class BlockOfPixels {
           copies_.transpose(from, wide, length, outputs(), to, operands_.y_plane);
           continue;
         }
+        copies_.transpose(from, wide, length, outputs(), memory_.field, length);  // which no longer counts
         for (std::int64_t o = 0; o < outputs(); ++o) {
           T* const row = to + o * operands_.y_plane;
-          for (std::int64_t p = 0; p < length; ++p) row[p * pass_.column_step] = from[p * wide + o];
+          const T* const elements = memory_.field + o * length;
+          for (std::int64_t p = 0; p < length; ++p) row[p * pass_.column_step] = elements[p];
         }
       }
     }
