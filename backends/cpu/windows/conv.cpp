@@ -77,7 +77,12 @@ class BlockOfPixels {
 
  private:
   ConvField field_of(const ConvTaps& height, const ConvTaps& width) const {
-    return {height, width, block_, {operands_.x_image, operands_.x_plane}, plan_.gathers};
+    return {height, width, block_, {operands_.x_image, operands_.x_plane}, plan_.gathers || is_flat()};
+  }
+  // Whether whole vectors along the pixels of the source are what the block reads.
+  bool is_flat() const {
+    return plan_.channels > 1 && pass_.taps() == 1 && pass_.height.stride == 1 && pass_.width.stride == 1 &&
+           columns() == pass_.width.extent && block_.pixels() % products_.lanes == 0;
   }
   std::int64_t columns() const { return block_.columns.end - block_.columns.begin; }
   std::int64_t outputs() const { return outputs_.end - outputs_.begin; }
@@ -171,8 +176,8 @@ class BlockOfPixels {
       if (!plan_.gathers) {
         pack(height, width, channels.begin, part, outputs_, wide);
         list_depth(field, taps, width.count, part, {0, height.count}, {0, width.count});
-        products_.shifted({x, memory_.depth_offsets, part.end - part.begin, memory_.panel, wide, flat_, memory_.sums,
-                           sums_row_, bias, !is_first_});
+        products_.shifted({x + field.offset(0, 0, 0), memory_.depth_offsets, part.end - part.begin, memory_.panel, wide,
+                           flat_, memory_.sums, sums_row_, bias, !is_first_});
       } else {
         const ConvPanels panels{outputs(), products_.lanes, products_.max_vectors};
         for (std::int64_t p = 0; p < panels.count(); ++p) {
