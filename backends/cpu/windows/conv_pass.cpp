@@ -10,10 +10,11 @@ constexpr std::int64_t max_gathered_pixels = 512, max_shifted_pixels = 2048;
 constexpr std::int64_t max_shifted_sums = 1 << 16;  // the pixels of all outputs, which take less than twice as much
 constexpr double macs_per_tile = 1 << 20;
 
-// Sums of few elements are computed faster than they are transposed: vectors go along pixels.
-bool gathers(std::int64_t outputs, std::int64_t depth, std::int64_t lanes) {
-  constexpr std::int64_t few = 40, most_outputs = 64;
-  return conv_gathers(outputs, lanes) && (depth >= few || outputs > most_outputs);
+// Sums of few elements are computed faster than they are transposed: vectors go along the pixels of an image, unless
+// these are few.
+bool gathers(std::int64_t outputs, std::int64_t depth, std::int64_t pixels, std::int64_t lanes) {
+  constexpr std::int64_t few = 40, most_outputs = 64, few_pixels = 64;
+  return conv_gathers(outputs, lanes) && (depth >= few || outputs > most_outputs || pixels <= few_pixels);
 }
 
 }  // namespace
@@ -43,7 +44,7 @@ ConvPlan conv_plan(const ConvExtents& e, bool of_inputs, std::int64_t lanes) {
   const std::int64_t rows = of_inputs ? rest_count(e.height, 0) : e.height.out;
   const std::int64_t columns = of_inputs ? rest_count(e.width, 0) : e.width.out;
   const std::int64_t pixels = e.batch * rows * columns, passes = plan.row_passes * plan.column_passes * e.groups;
-  plan.gathers = gathers(plan.outputs, plan.channels * e.taps(), lanes);
+  plan.gathers = gathers(plan.outputs, plan.channels * e.taps(), rows * columns, lanes);
   std::int64_t max_pixels = std::min(max_shifted_pixels, max_shifted_sums / plan.outputs);
   if (plan.gathers) {
     max_pixels = max_gathered_pixels;
