@@ -78,16 +78,17 @@ struct ConvStrides {
 // Either a copy of what a block reads. The planes lie behind each other, one for each channel, and so do the parts of
 // one: with a stride of s, a plane's rows and columns are sorted by their distance from a multiple of s, so that adjacent
 // outputs read adjacent elements. Elements outside of the image are zeros.
-// Or the source itself, where it may be and all that is read lies inside.
+// Or, where outputs may read elements that are apart, a copy in the order of the source if it is not larger, or the
+// source itself if all that is read lies inside.
 class ConvField {
  public:
   ConvField(const ConvTaps& height, const ConvTaps& width, const ConvBlock& block, const ConvStrides& source,
-            bool may_be_source);
+            bool may_be_apart);
 
   bool is_source() const { return is_source_; }
   std::int64_t size() const { return size_; }  // of a channel's planes
   std::int64_t channel() const { return is_source_ ? source_.channel : size_; }
-  std::int64_t row() const { return columns_; }  // from one output row to the next
+  std::int64_t row() const { return columns_; }  // from one output row to the next, of what is sorted
   std::int64_t lines() const { return rows_; }   // of an image
   // From the first element to behind the last that one tap reads.
   std::int64_t flat() const {
@@ -117,9 +118,9 @@ class ConvField {
   }
   // The offset of an output; image, row and column count from the block's first.
   std::int64_t offset(std::int64_t image, std::int64_t row, std::int64_t column) const {
-    if (!is_source_) return (image * rows_ + row) * columns_ + column;
-    return (block_.images.begin + image) * source_.image + (block_.rows.begin + row) * height_.stride * width_.extent +
-           (block_.columns.begin + column) * width_.stride;
+    if (!is_source_) return (image * rows_ + row * row_step_) * columns_ + column * column_step_;
+    return (block_.images.begin + image) * source_.image + (block_.rows.begin + row) * row_step_ * width_.extent +
+           (block_.columns.begin + column) * column_step_;
   }
   // Lists the outputs of the block in some of its rows and columns: the offset of each, and its number in the block.
   // Returns how many they are.
@@ -137,9 +138,10 @@ class ConvField {
     return listed;
   }
 
-  // Whether copies for each element of the kernel apart are smaller than this, or this does not fit into max_elements.
+  // Whether copies for each element of the kernel apart are smaller than this, or this does not fit into max_elements. It
+  // counts what is sorted, as the order of sums hangs on it.
   bool suits_columns(std::int64_t max_elements) const {
-    return !is_source_ && size_ > std::min(max_elements, height_.count * width_.count * block_.pixels());
+    return !is_source_ && sorted_size_ > std::min(max_elements, height_.count * width_.count * block_.pixels());
   }
   // Calls visit(channels, planes) for ranges of channels, with their planes one behind the other: in the source, whose
   // plane of channel 0 in the first image is `source`, or copied to `memory`, as many as fit into max_elements. Behind
@@ -162,12 +164,17 @@ class ConvField {
   template <class T>
   void copy(const T* from, std::int64_t channels, T* to) const;
 
-  ConvTaps height_, width_;
+  // Lays out the planes for outputs of these rows and columns.
+  void lay_out(const ConvTaps& height, const ConvTaps& width, Range rows, Range columns);
+
   ConvBlock block_;
   ConvStrides source_;
   bool is_source_;
-  std::int64_t height_slots_, width_slots_, lowest_row_, lowest_column_;
-  std::int64_t rows_, columns_, slot_size_, size_;
+  ConvTaps height_{}, width_{};  // for which the planes are laid out, and the outputs
+  Range of_rows_{}, of_columns_{};
+  std::int64_t row_step_ = 1, column_step_ = 1;  // from one output of the block to the next
+  std::int64_t height_slots_ = 1, width_slots_ = 1, lowest_row_ = 0, lowest_column_ = 0;
+  std::int64_t rows_ = 0, columns_ = 0, slot_size_ = 0, size_ = 0, sorted_size_;
 };
 
 }  // namespace asyncgrad::detail
