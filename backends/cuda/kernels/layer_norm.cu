@@ -1,4 +1,5 @@
-// layer_norm, rms_norm and their gradients: a row has a team, and the columns of a tile of rows have a block.
+// layer_norm, rms_norm and their gradients: a row has a team, unless there are few long ones, and the columns of a tile of
+// rows have a block.
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/kernels/column_sums.cuh"
 #include "asyncgrad/backends/cuda/kernels/norm_rows.cuh"
@@ -23,12 +24,16 @@ void run_layer_norm(const KernelCall& call, int) {
     RowAffine<T> affine;
     if (a.has_weight) affine.weights = call.data<T>(3);
     if (a.has_bias) affine.biases = call.data<T>(a.has_weight ? 4 : 3);
-    with_row_teams(a.width, [&]<int lanes, int kept>() {
-      for_teams<lanes>(call, a.rows,
-                       NormRow<T, RowAffine<T>, kept>{a.width, a.epsilon, a.is_rms, call.data<T>(2), call.data<T>(0),
-                                                      Statistics<T>{call.data<T>(1), a.rows}, affine});
-    });
+    norm_rows(call,
+              NormRows<T, RowAffine<T>>{a.width, a.epsilon, a.is_rms, call.data<T>(2), call.data<T>(0),
+                                        Statistics<T>{call.data<T>(1), a.rows}, affine},
+              call.scratch);
   });
+}
+
+std::int64_t scratch_bytes(const KernelCall& call) {
+  const auto& a = call.attributes<NormAttributes>();
+  return norm_scratch_bytes(a.rows, a.width);
 }
 
 // --- The gradient of x, perhaps over dy.
@@ -55,12 +60,30 @@ struct NormRowGrad {
     };
     const LaneElements<kept, Team, decltype(load)> elements(n, load);
     GradientSums sums{};
-    elements.each([&](std::int64_t, const Element& e) {
-      sums = sums + GradientSums{static_cast<double>(e.g), static_cast<double>(e.g * (e.x - of_row.mean))};
-    });
-    const auto add = [](const GradientSums& a, const GradientSums& b) { return a + b; };
-    const RowGradient<T> gradient(of_row, team.folded(sums, add), n, is_rms);
+    elements.each([&](std::int64_t, const Element& e) { sums = sums + gradient_sums(e.g, e.x, of_row.mean); });
+    const RowGradient<T> gradient(of_row, team.folded(sums, added), n, is_rms);
     elements.each([&](std::int64_t i, const Element& e) { dx[first + i] = gradient(e.x, e.g); });
+  }
+};
+
+// The sums of few long rows.
+template <class T>
+struct RowGradients {
+  using Partial = GradientSums;
+  std::int64_t n;
+  bool is_rms;
+  const T *x, *dy;
+  RowAffine<T> affine;
+  Statistics<T> statistics;
+  RowGradient<T>* gradients;
+
+  __device__ Partial identity() const { return {}; }
+  __device__ Partial value(std::int64_t row, std::int64_t element) const {
+    return gradient_sums(dy[element] * affine.weight(row, element - row * n), x[element], statistics.data[row]);
+  }
+  __device__ Partial combine(const Partial& a, const Partial& b) const { return a + b; }
+  __device__ void finish(std::int64_t row, const Partial& sums) const {
+    gradients[row] = RowGradient<T>(statistics.of(row), sums, n, is_rms);
   }
 };
 
@@ -89,6 +112,22 @@ struct ColumnGradients {
   }
 };
 
+template <class T>
+void run_input_grad(const KernelCall& call, const NormAttributes& a, const T* x, const T* dy, const T* weight,
+                    const Statistics<T>& statistics) {
+  T* const dx = call.data<T>(0);
+  const Lines lines = lines_of_rows(a.rows, a.width);
+  if (!are_few_and_long(lines)) {
+    return with_row_teams(a.width, [&]<int lanes, int kept>() {
+      for_teams<lanes>(call, a.rows, NormRowGrad<T, kept>{a.width, a.is_rms, x, dy, weight, dx, statistics});
+    });
+  }
+  auto* const gradients = reinterpret_cast<RowGradient<T>*>(call.scratch + reduce_scratch_bytes(lines));
+  const RowAffine<T> affine{weight};
+  reduce(call, lines, RowGradients<T>{a.width, a.is_rms, x, dy, affine, statistics, gradients}, call.scratch);
+  for_each(call, a.rows * a.width, GradientElement<T, RowAffine<T>>{x, dy, dx, gradients, affine, Divisor(a.width)});
+}
+
 void run_layer_norm_grad(const KernelCall& call, int) {
   const auto& a = call.attributes<NormAttributes>();
   const int bias = a.has_weight ? 2 : 1, in = bias + (a.has_bias ? 1 : 0);
@@ -101,16 +140,20 @@ void run_layer_norm_grad(const KernelCall& call, int) {
                   ColumnGradients<T>{a.width, x, dy, statistics, a.has_weight ? call.data<T>(1) : nullptr,
                                      a.has_bias ? call.data<T>(bias) : nullptr});
     }
-    with_row_teams(a.width, [&]<int lanes, int kept>() {
-      for_teams<lanes>(call, a.rows,
-                       NormRowGrad<T, kept>{a.width, a.is_rms, x, dy, weight, call.data<T>(0), statistics});
-    });
+    run_input_grad(call, a, x, dy, weight, statistics);
   });
+}
+
+// At most a thousandth of the elements, and some bytes for each of at most 255 rows.
+std::int64_t grad_scratch_bytes(const KernelCall& call) {
+  const auto& a = call.attributes<NormAttributes>();
+  const std::int64_t sums = scratch_bytes(call);
+  return sums == 0 ? 0 : sums + a.rows * static_cast<std::int64_t>(sizeof(RowGradient<double>));
 }
 
 }  // namespace
 
-constinit const Kernel kernels::layer_norm{.run = run_layer_norm};
-constinit const Kernel kernels::layer_norm_grad{.run = run_layer_norm_grad};
+constinit const Kernel kernels::layer_norm{.run = run_layer_norm, .scratch_bytes = scratch_bytes};
+constinit const Kernel kernels::layer_norm_grad{.run = run_layer_norm_grad, .scratch_bytes = grad_scratch_bytes};
 
 }  // namespace asyncgrad::detail::cuda

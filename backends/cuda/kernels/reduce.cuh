@@ -23,6 +23,12 @@ struct Lines {
   __host__ __device__ std::int64_t chunk() const { return inner == 1 ? 16384 : 64; }
   __host__ __device__ std::int64_t chunks() const { return axis <= chunk() ? 1 : (axis + chunk() - 1) / chunk(); }
 };
+// Whether a block for each line would leave most of a GPU idle, so that an operation that goes through lines several times
+// had better reduce their chunks, and then compute each element by itself.
+inline bool are_few_and_long(const Lines& lines) {
+  return lines.count() > 0 && lines.count() < 256 && lines.axis > 16384;
+}
+
 inline Lines lines_of(const KernelCall& call) {
   const auto& a = call.attributes<ReduceAttributes>();
   return {a.outer, a.axis, a.inner};

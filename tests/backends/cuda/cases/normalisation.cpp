@@ -22,11 +22,12 @@ Results group_norms(Inputs& in, const Shape& shape, std::int64_t groups) {
   const Tensor all = y + group_norm(y, groups, weight) + group_norm(x, groups, {}, bias) + group_norm(x, groups);
   return with_gradients(in, all, {x, weight, bias});
 }
-DeviceCase group_norm_case(const std::string& name, const Shape& shape, std::int64_t groups) {
+DeviceCase group_norm_case(const std::string& name, const Shape& shape, std::int64_t groups, bool is_large = false) {
   return {name,
           {detail::Op::group_norm, detail::Op::group_norm_grad},
           [=](Inputs& in) { return group_norms(in, shape, groups); },
-          1e-4};
+          1e-4,
+          is_large};
 }
 
 // In training and in evaluation, each with a weight and a bias, with one of them, and with none.
@@ -62,11 +63,13 @@ DeviceCases normalisation_cases() {
       {"layer_norm_of_a_block", rows, [](Inputs& in) { return layer_norms(in, 5, 2047); }, 1e-4},
       {"layer_norm_of_a_long_block", rows, [](Inputs& in) { return layer_norms(in, 2, 4095); }, 1e-4},
       {"layer_norm_of_long_rows", rows, [](Inputs& in) { return layer_norms(in, 2, 4100); }, 1e-4},
+      {"layer_norm_of_few_long_rows", rows, [](Inputs& in) { return layer_norms(in, 2, 16500); }, 1e-4, true},
       {"layer_norm_of_one_element", rows, [](Inputs& in) { return layer_norms(in, 30, 1); }, 1e-4},
       {"layer_norm_of_no_row", rows, [](Inputs& in) { return layer_norms(in, 0, 7); }},
       {"layer_norm_of_nothing", rows, [](Inputs& in) { return layer_norms(in, 3, 0); }},
       {"rms_norm", rows, [](Inputs& in) { return rms_norms(in, 100, 77); }, 1e-4},
       {"rms_norm_of_a_block", rows, [](Inputs& in) { return rms_norms(in, 3, 1025); }, 1e-4},
+      {"rms_norm_of_few_long_rows", rows, [](Inputs& in) { return rms_norms(in, 2, 16500); }, 1e-4, true},
       // Planes that packs of elements go across, channels of several parts, and neighbouring channels.
       batch_norm_case("batch_norm", {5, 3, 7, 7}),
       batch_norm_case("batch_norm_of_parts", {9, 2, 30, 20}),
@@ -81,6 +84,10 @@ DeviceCases normalisation_cases() {
       group_norm_case("group_norm_of_elements", {9, 66}, 3),
       group_norm_case("group_norm_of_small_planes", {2, 500, 3}, 1),
       group_norm_case("group_norm_of_a_long_row", {1, 5, 900}, 1),
+      // Long rows of several planes, of one plane in two chunks, and of planes that are not summed.
+      group_norm_case("group_norm_of_few_long_rows", {1, 6, 5600}, 2, true),
+      group_norm_case("group_norm_of_long_planes", {1, 2, 16500}, 2, true),
+      group_norm_case("group_norm_of_many_small_planes", {1, 300, 60}, 1, true),
       group_norm_case("group_norm_of_no_sample", {0, 6, 2}, 2),
       group_norm_case("group_norm_of_no_element", {2, 6, 0}, 2),
   };

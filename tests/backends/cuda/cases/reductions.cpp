@@ -94,16 +94,41 @@ DeviceCases reduction_cases() {
       {"softmax_across_many",
        {Op::softmax, Op::softmax_grad},
        with_parameter({2, 20, 8200}, [](const Tensor& x) { return softmax(x, 1); })},
+      {"softmax_of_few_long_lines",
+       {Op::softmax, Op::softmax_grad},
+       with_parameter({2, 16500}, [](const Tensor& x) { return softmax(x) * 1e4; }),
+       1e-4,
+       true},
+      {"softmax_across_few_long_lines",
+       {Op::softmax, Op::softmax_grad},
+       with_parameter({2, 16400, 3}, [](const Tensor& x) { return softmax(x, 1) * 1e4; }),
+       1e-4,
+       true},
       {"log_softmax",
        {Op::log_softmax, Op::log_softmax_grad},
        with_parameter({3, 5000}, [](const Tensor& x) { return log_softmax(x); }),
        1e-4},
+      {"log_softmax_of_few_long_lines",
+       {Op::log_softmax, Op::log_softmax_grad},
+       with_parameter({2, 16500}, [](const Tensor& x) { return log_softmax(x); }),
+       1e-4,
+       true},
       {"cross_entropy",
        {Op::cross_entropy, Op::cross_entropy_grad},
        [](Inputs& in) {
          const Tensor x = in.parameter({30, 10});
          return with_gradients(in, cross_entropy(x, in.integers({30}, 10)), {x});
        }},
+      {"cross_entropy_of_few_long_rows",
+       {Op::cross_entropy, Op::cross_entropy_grad},
+       [](Inputs& in) {
+         const Tensor x = in.parameter({2, 16500});
+         const Tensor y = cross_entropy(x, in.integers({2}, 16500));
+         sum(y).backward();
+         return Results{y, x.grad() * 1e4};
+       },
+       1e-4,
+       true},
   };
 }
 

@@ -1,6 +1,7 @@
 #include "tests/backends/cuda/emulator/emulator.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <future>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "asyncgrad/core/sync/raise_to.h"
 #include "tests/backends/cuda/emulator/device_words.h"
 #include "tests/backends/cuda/emulator/fiber.h"
 #include "tests/support/fake_stream.h"
@@ -309,13 +311,18 @@ void run_grid(const char* name, unsigned launched_blocks, unsigned threads, cons
 
 void (*push_on_stream)(cudaStream_t, std::function<void()>) = nullptr;
 
+std::atomic<std::int64_t> largest_grid{0};
+
 }  // namespace
+
+std::int64_t most_blocks() { return largest_grid.exchange(0, std::memory_order_relaxed); }
 
 void launch(const char* name, unsigned blocks, unsigned threads, cudaStream_t stream, std::function<void()> kernel) {
   if (blocks == 0 || threads == 0 || threads > max_threads) {
     std::fprintf(stderr, "emulator: a launch of %u blocks of %u threads, of %s\n", blocks, threads, name);
     std::abort();
   }
+  detail::raise_to(largest_grid, blocks, std::memory_order_relaxed);
   enqueue(stream, [=, run = std::move(kernel)] { run_grid(name, blocks, threads, run); });
 }
 

@@ -18,12 +18,16 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
 #include <functional>
 
 namespace asyncgrad::tests::emulator {
 
 // Puts a kernel on a stream: each thread of each block calls `kernel`. Without a stream (null) it runs at once.
 void launch(const char* name, unsigned blocks, unsigned threads, cudaStream_t stream, std::function<void()> kernel);
+
+// The blocks of the largest launch since the last call of this function.
+std::int64_t most_blocks();
 
 // Puts any task on a stream, or runs it at once without one.
 void enqueue(cudaStream_t stream, std::function<void()> task);

@@ -94,7 +94,7 @@ FAULTS = [
     Fault("the last of equal elements is the largest", "kernels/pool.cu", "b.place < a.place", "b.place > a.place",
           "*max_pool2d*"),
     # --- Norms and dropout
-    Fault("a deviation from 0", "kernels/norm_rows.cuh", "const T distance = element - mean;", "const T distance = element;",
+    Fault("a deviation from 0", "kernels/norm_rows.cuh", "const T distance = x - mean;", "const T distance = x;",
           "*layer_norm*"),
     Fault("the last rows of a part are lost", "kernels/column_sums.cuh", "for (; row < end; row += step)",
           "for (; row + step < end; row += step)", "*norm*"),
