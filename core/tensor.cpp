@@ -168,7 +168,7 @@ void Tensor::copy_to_host(void* values, std::int64_t count, DType dtype, const c
   const detail::TensorImpl& impl = checked_values(*this, count, dtype, operation, where);
   if (detail::state_of(*impl.storage).is_asynchronous) {
     Tensor on_host = detail::make_tensor(impl.shape, dtype, DeviceType::cpu);
-    detail::submit(detail::Op::copy, {detail::writes(on_host), detail::reads(*this)}, detail::NoAttributes{}, {});
+    detail::submit(detail::Op::copy, {detail::writes(on_host), detail::reads(*this)}, detail::NoAttributes{}, where);
     return on_host.copy_to_host(values, count, dtype, operation, where);
   }
   wait();

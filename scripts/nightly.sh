@@ -9,8 +9,8 @@
 #   release     10 minutes of random programs in a release
 #   tsan        5 minutes of them under the thread sanitizer
 #   refusals    every request to the system refused, one at a time and from there on, in a release
-#   cuda        the tests of the CUDA backend with ten seeds of the emulator, with every status at every call of CUDA, and
-#               with each of the faults that a test must see; its kernels for every architecture, and the Python package
+#   cuda        the tests of the CUDA backend with ten seeds of the emulator, with every call of CUDA failing, and with
+#               each of the faults that a test must see; its kernels for every architecture, and the Python package
 #               with them, by CUDA's compiler from PyPI
 #   dist        1,000 troubles of one of several processes, with each MPI: it is stopped, killed, refused memory, …
 #   wheel       the Python package, made and tested in a new environment of each Python that there is
@@ -42,7 +42,7 @@ test_cuda() {
     EMULATOR_SEED=$((seed + i)) build/release/tests/backends/cuda/cuda_tests --gtest_brief=1 ||
       { echo "EMULATOR_SEED=$((seed + i))"; status=1; }
   done
-  FAULT_SWEEP=1 build/release/tests/backends/cuda/cuda_tests --gtest_brief=1 --gtest_filter='*CudaFaultSweep*' || status=1
+  FAULT_SWEEP=1 ctest --preset release --parallel "$(nproc)" -R CudaFaultSweep || status=1
   tests/backends/cuda/mutants/mutants.py || status=1
   compile_cuda || status=1
   return $status

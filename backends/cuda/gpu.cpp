@@ -17,8 +17,6 @@ namespace asyncgrad::detail::cuda {
 
 namespace {
 
-// With these statuses a call has done nothing, and the device goes on. All others report an earlier failure, at an
-// unknown place.
 constexpr cudaError_t refusals[] = {cudaErrorInvalidValue,
                                     cudaErrorMemoryAllocation,
                                     cudaErrorInvalidConfiguration,
@@ -47,9 +45,9 @@ constexpr cudaError_t refusals[] = {cudaErrorInvalidValue,
                                     cudaErrorStreamCaptureWrongThread,
                                     cudaErrorGraphExecUpdateFailure};
 
-bool is_refusal(cudaError_t status) { return std::ranges::find(refusals, status) != std::end(refusals); }
-
 }  // namespace
+
+bool is_refusal(cudaError_t status) { return std::ranges::find(refusals, status) != std::end(refusals); }
 
 Gpu::Gpu(Api& api, int index) : api_(api), index_(index) {
   const std::string name = Device(DeviceType::cuda, index).str();

@@ -13,6 +13,10 @@
 
 namespace asyncgrad::detail::cuda {
 
+// Whether a call with this status has done nothing, and the device goes on. All other errors report an earlier failure,
+// at an unknown place.
+bool is_refusal(cudaError_t status);
+
 // It lives as long as the process, because CUDA may still use what it was given when everything else is destroyed.
 //
 // Thread safety: any thread may call any function, except copy_on_host(), which the launch thread calls.

@@ -1,24 +1,36 @@
-// Every call of CUDA and of cuBLASLt that small programs make fails, one at a time, with every status that there is. The
-// program goes on without the call, or its error names the status and a line; nothing hangs, recover() makes the process
-// work again, and nothing is left behind.
+// Every call of CUDA and of cuBLASLt that small programs make fails, one at a time. The program goes on without the call,
+// or its error names the status and a line; nothing hangs, recover() makes the process work again, and nothing is left
+// behind.
 //
-// Without the variable FAULT_SWEEP of the environment the tests try some of the calls, each with another status; with it
-// all of them, each with every status, which takes an hour. scripts/nightly.sh sets it.
+// With the variable FAULT_SWEEP of the environment, which scripts/nightly.sh sets:
+// - every call of CUDA (but see indices_of) fails with a status of each group whose members the backend treats alike (see
+//   group_of), in turn, and in the first program that calls a function its first call with every status that there is.
+//   After it all calls fail, or none;
+// - every call of cuBLASLt fails with every status;
+// - each number of pages is all the memory that a GPU has.
+// Without it the tests try some of the calls, each with another status.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <numeric>
 #include <ostream>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "asyncgrad/asyncgrad.h"
 #include "asyncgrad/backends/cuda/cublaslt.h"
+#include "asyncgrad/backends/cuda/gpu.h"
 #include "tests/backends/cuda/copy_between_devices.h"
 #include "tests/backends/cuda/emulator/cublaslt.h"
 #include "tests/backends/cuda/fake_gpus.h"
@@ -28,13 +40,12 @@
 namespace asyncgrad::tests {
 namespace {
 
-using testing::AnyOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
 const bool is_complete = std::getenv("FAULT_SWEEP") != nullptr;  // NOLINT(concurrency-mt-unsafe): before any thread
-// How many calls of each function fail: the first ones.
-const int tries = is_complete ? 1000 : is_sanitized ? 1 : 2;
+// How many calls of each function fail at most: the first ones.
+const int tries = is_complete ? INT_MAX : is_sanitized ? 1 : 2;
 
 // --- Small programs
 
@@ -126,22 +137,76 @@ std::string message_or_values(const Program& program, Values& values) {
   return whole_message_of([&] { values = program.run(); });
 }
 constexpr const char* nothing = "nothing was thrown";
-// The copy that item() makes has no line.
-auto names_a_line(const Program& program) {
-  return AnyOf(ContainsRegex(program.file + std::string(":[0-9]+")), HasSubstr("copy\n  queued at an unknown line"));
-}
+auto names_a_line(const Program& program) { return ContainsRegex(program.file + std::string(":[0-9]+")); }
 
 // --- Calls that fail
 
-// function(status): each of them, or one that is another one each time.
-template <class Statuses, class Function>
-void each_status(const Statuses& all, Function function) {
-  if (is_complete) {
-    for (const auto status : all) function(status);
-  } else {
-    static std::size_t next = 0;
-    function(all[next++ % std::size(all)]);
+// The statuses that the backend treats alike, whatever the call, have one number. Only the search for GPUs tells more
+// apart, and its one call fails with every status.
+int group_of(cudaError_t status) {
+  if (status == cudaErrorMemoryAllocation) return 0;
+  return detail::cuda::is_refusal(status) ? 1 : 2;
+}
+
+// What an error says of a status.
+std::vector<std::string> reasons_of(cudaError_t status) {
+  std::vector<std::string> reasons{"status " + std::to_string(status)};
+  if (status == cudaErrorMemoryAllocation) reasons.emplace_back("out of memory");
+  if (status == cudaErrorInsufficientDriver) reasons.emplace_back("there is no driver for NVIDIA's GPUs");
+  return reasons;
+}
+
+// Draws statuses, each in its turn.
+class Turns {
+ public:
+  explicit Turns(std::span<const cudaError_t> all) : all_(all) {}
+
+  std::vector<cudaError_t> one() { return {all_[next_++ % all_.size()]}; }
+  std::vector<cudaError_t> all() const { return {all_.begin(), all_.end()}; }
+  std::vector<cudaError_t> one_of_each_group() {
+    std::map<int, std::vector<cudaError_t>> groups;
+    for (const cudaError_t status : all_) groups[group_of(status)].push_back(status);
+    std::vector<cudaError_t> drawn;
+    for (const auto& [number, group] : groups) drawn.push_back(group[next_ % group.size()]);
+    ++next_;
+    return drawn;
   }
+
+ private:
+  const std::span<const cudaError_t> all_;
+  std::size_t next_ = 0;
+};
+
+// The calls of a function that fail. Some are made again and again at one place, for each page of memory or as long as an
+// event is not complete: then the first ones and the last.
+std::vector<int> indices_of(const std::string& function, int number) {
+  const std::set<std::string_view> repeated{"create_memory", "map", "release_memory", "query_event"};
+  constexpr int tries_of_repeated = 36;
+  std::vector<int> indices(static_cast<std::size_t>(std::min(number, tries)));
+  std::iota(indices.begin(), indices.end(), 0);
+  if (repeated.contains(function) && indices.size() > tries_of_repeated) {
+    indices.resize(tries_of_repeated);
+    indices.push_back(number - 1);
+  }
+  return indices;
+}
+
+// Calls a function with faults. In the whole sweep it does so in a process of its own, whose memory goes with it: the
+// engine keeps what it knows of each GPU that there ever was.
+template <class Function>
+void with_faults(Function function) {
+  if (!is_complete) return function();
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    function();
+    std::fflush(nullptr);
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 // Ends the process with a message if a call does not come back.
@@ -172,10 +237,10 @@ class CudaFaultSweep : public testing::TestWithParam<Program> {
  protected:
   static constexpr FakeApiOptions options{.max_delay_us = 0};
 
-  // Runs the program with a fault, which `set` puts in, on devices that have one of these states afterwards.
+  // Runs the program with a fault, which `set` puts in. Its error gives one of the reasons.
   template <class Set>
-  void run_with_fault(const std::string& what, const std::string& status, const Values& expected, bool is_lasting,
-                      Set set) {
+  void run_with_fault(const std::string& what, const std::vector<std::string>& reasons, const Values& expected,
+                      bool is_lasting, Set set) {
     SCOPED_TRACE(what);
     const Watch watch(what);
     const int objects = emulator::cublaslt_objects();
@@ -187,7 +252,9 @@ class CudaFaultSweep : public testing::TestWithParam<Program> {
     if (message == nothing) {
       EXPECT_EQ(values, expected);  // it was done without the call, or the call was not of the program
     } else {
-      EXPECT_THAT(message, AnyOf(HasSubstr(status), HasSubstr("there is no driver for NVIDIA's GPUs")));
+      EXPECT_TRUE(std::ranges::any_of(reasons, [&](const std::string& reason) {
+        return message.find(reason) != std::string::npos;
+      })) << message;
       EXPECT_THAT(message, names_a_line(GetParam()));
     }
     recover();
@@ -208,27 +275,51 @@ class CudaFaultSweep : public testing::TestWithParam<Program> {
   }
 };
 
+using Calls = std::map<std::string, int>;
+
+// The program's values, and its calls of CUDA.
+Calls calls_of(const Program& program, Values& values) {
+  FakeGpus gpus(FakeApiOptions{.max_delay_us = 0});
+  EXPECT_EQ(message_or_values(program, values), nothing);
+  gpus.end();
+  return gpus.api().calls();
+}
+
+// Whether the program is the first of all that calls the function.
+bool is_first_to_call(const Program& program, const std::string& function) {
+  for (const Program& other : programs) {
+    if (other.run == program.run) return true;
+    static std::map<const char*, Calls> known;
+    Values values;
+    if (!known.contains(other.name)) known[other.name] = calls_of(other, values);
+    if (known[other.name].contains(function)) return false;
+  }
+  return true;
+}
+
 TEST_P(CudaFaultSweep, OfCuda) {
   Values expected;
-  std::map<std::string, int> calls;
-  {
-    FakeGpus gpus(options);
-    ASSERT_EQ(message_or_values(GetParam(), expected), nothing);
-    gpus.end();
-    calls = gpus.api().calls();
-  }
+  const Calls calls = calls_of(GetParam(), expected);
+  static Turns turns(statuses);
   for (const auto& [function, number] : calls) {
-    for (int index = 0; index < std::min(number, tries) && !HasFailure(); ++index) {
-      for (const bool is_lasting : {false, true}) {
-        each_status(statuses, [&](cudaError_t status) {
+    for (const int index : indices_of(function, number)) {
+      if (HasFailure()) break;
+      const bool is_every_one = is_complete && index == 0 && is_first_to_call(GetParam(), function);
+      const std::vector<cudaError_t> tried = is_every_one  ? turns.all()
+                                             : is_complete ? turns.one_of_each_group()
+                                                           : turns.one();
+      with_faults([&] {
+        for (const cudaError_t status : tried) {
           // Of an event this is no error, and for ever it would be one that never comes.
-          if (function == "query_event" && status == cudaErrorNotReady) return;
-          run_with_fault(function + " " + std::to_string(index) + " returns " + std::to_string(status) +
-                             (is_lasting ? ", as all calls after it" : ""),
-                         "status " + std::to_string(status), expected, is_lasting,
-                         [&](FakeApi& api) { api.fail(function, index, status, is_lasting); });
-        });
-      }
+          if (function == "query_event" && status == cudaErrorNotReady) continue;
+          for (const bool is_lasting : {false, true}) {
+            run_with_fault(function + " " + std::to_string(index) + " returns " + std::to_string(status) +
+                               (is_lasting ? ", as all calls after it" : ""),
+                           reasons_of(status), expected, is_lasting,
+                           [&](FakeApi& api) { api.fail(function, index, status, is_lasting); });
+          }
+        }
+      });
     }
   }
 }
@@ -236,17 +327,18 @@ TEST_P(CudaFaultSweep, OfCuda) {
 TEST_P(CudaFaultSweep, OfCublasLt) {
   Values expected;
   emulator::set_faults({});
-  {
-    FakeGpus gpus(options);
-    ASSERT_EQ(message_or_values(GetParam(), expected), nothing);
-  }
+  calls_of(GetParam(), expected);
+  static std::size_t next = 0;
   for (const auto& [function, number] : emulator::cublaslt_calls()) {
     for (int index = 0; index < std::min(number, tries) && !HasFailure(); ++index) {
-      each_status(product_statuses, [&](cublasStatus_t status) {
-        run_with_fault(function + " " + std::to_string(index) + " returns " + std::to_string(status),
-                       detail::cuda::cublaslt().get_status_name(status), expected, false, [&](FakeApi&) {
-                         emulator::set_faults({.function = function, .index = index, .status = status});
-                       });
+      with_faults([&] {
+        for (std::size_t i = 0; i < (is_complete ? std::size(product_statuses) : 1); ++i) {
+          const cublasStatus_t status = product_statuses[is_complete ? i : next++ % std::size(product_statuses)];
+          run_with_fault(function + " " + std::to_string(index) + " returns " + std::to_string(status),
+                         {detail::cuda::cublaslt().get_status_name(status)}, expected, false, [&](FakeApi&) {
+                           emulator::set_faults({.function = function, .index = index, .status = status});
+                         });
+        }
       });
     }
   }
