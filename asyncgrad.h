@@ -18,6 +18,7 @@
 #include "asyncgrad/autograd/leaves.h"
 #include "asyncgrad/autograd/matmul.h"
 #include "asyncgrad/autograd/norm.h"
+#include "asyncgrad/autograd/pin_memory.h"
 #include "asyncgrad/autograd/recompute.h"
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/autograd/selection.h"

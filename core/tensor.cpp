@@ -194,6 +194,40 @@ Tensor make_tensor(const Shape& shape, DType dtype, Device device) {
   return tensor;
 }
 
+namespace {
+
+// A GPU that is in use, or the first one.
+DeviceState& gpu_that_pins() {
+  for (int index = 0; index < Devices::max_of_a_type; ++index) {
+    if (DeviceState* const gpu = Devices::find({DeviceType::cuda, index})) return *gpu;
+  }
+  try {
+    return device_state(DeviceType::cuda);
+  } catch (const Error& error) {
+    throw_error("pin_memory",
+                fmt::format("memory is pinned for copies between it and a GPU, and {}; without one, leave "
+                            "pin_memory() out",
+                            error.parts().message));
+  }
+}
+
+void prepare_to_pin(DeviceState& device) {
+  if (device.allocator.has_pinned()) return;
+  const DeviceState& gpu = gpu_that_pins();
+  MemorySource* const source = gpu.source.pinned();
+  if (source == nullptr) throw_error("pin_memory", fmt::format("{} cannot pin memory", gpu.device.str()));
+  device.allocator.use_pinned(*source);
+}
+
+}  // namespace
+
+Tensor make_pinned_tensor(const Shape& shape, DType dtype, Device device) {
+  prepare_to_pin(device_state(device));
+  Tensor tensor = make_tensor(shape, dtype, device);
+  tensor.impl()->storage->is_pinned = true;
+  return tensor;
+}
+
 Tensor make_view(const Tensor& base, const Shape& shape, std::int64_t offset) {
   const TensorImpl& impl = *base.impl();
   Tensor view(

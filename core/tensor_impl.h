@@ -30,6 +30,8 @@ struct TensorImpl {
 // A tensor on `device` whose value some operation is going to write whole. Throws Error if there is no such device, or
 // for more memory than a machine can address.
 Tensor make_tensor(const Shape& shape, DType dtype, Device device);
+// The same on a part of the CPU, in pinned memory. Brings a GPU into use if none is. Throws Error if there is none.
+Tensor make_pinned_tensor(const Shape& shape, DType dtype, Device device);
 // Makes the same of x's type, on its device.
 inline Tensor make_like(const Tensor& x, const Shape& shape) { return make_tensor(shape, x.dtype(), x.device()); }
 // A tensor that shares the storage of `base`, `offset` elements further on, without history.

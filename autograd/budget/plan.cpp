@@ -34,7 +34,7 @@ bool can_be_repeated(const Submission& submission) {
     const TensorImpl& impl = *ref.impl;
     return impl.device == device && !impl.storage->is_exposed &&
            (ref.access == Access::read ||
-            (ref.access == Access::write && fills(*impl.storage, impl.shape, impl.dtype)));
+            (ref.access == Access::write && fills(*impl.storage, impl.shape, impl.dtype) && !impl.storage->is_pinned));
   });
 }
 

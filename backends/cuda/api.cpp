@@ -143,6 +143,10 @@ class CudaApi final : public Api {
 
   cudaError_t allocate_host(void** memory, std::size_t size) override { return own(cudaMallocHost(memory, size)); }
   cudaError_t free_host(void* memory) override { return own(cudaFreeHost(memory)); }
+  cudaError_t register_host(void* memory, std::size_t size) override {
+    return own(cudaHostRegister(memory, size, cudaHostRegisterPortable));
+  }
+  cudaError_t unregister_host(void* memory) override { return own(cudaHostUnregister(memory)); }
   cudaError_t get_memory_info(std::size_t* free, std::size_t* total) override {
     return own(cudaMemGetInfo(free, total));
   }

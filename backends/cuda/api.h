@@ -60,6 +60,9 @@ class Api {
 
   virtual cudaError_t allocate_host(void** memory, std::size_t size) = 0;  // pinned
   virtual cudaError_t free_host(void* memory) = 0;
+  virtual cudaError_t register_host(void* memory,
+                                    std::size_t size) = 0;  // pins memory of the program, for every device
+  virtual cudaError_t unregister_host(void* memory) = 0;    // the whole of it
   virtual cudaError_t get_memory_info(std::size_t* free, std::size_t* total) = 0;  // of the calling thread's device
 
   // The driver's functions for virtual memory. The calling thread needs no device for them.

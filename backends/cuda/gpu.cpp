@@ -113,6 +113,24 @@ std::int64_t Gpu::free_bytes() {
   return static_cast<std::int64_t>(free);
 }
 
+bool Gpu::pin(void* memory, std::size_t size) {
+  const Meanwhile meanwhile(*this);
+  const cudaError_t status = api_.register_host(memory, size);
+  if (status == cudaErrorMemoryAllocation) return false;
+  check_of_program(status);
+  return true;
+}
+
+bool Gpu::unpin(void* memory) noexcept {
+  try {
+    const Meanwhile meanwhile(*this);
+    check_of_program(api_.unregister_host(memory));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 void Gpu::synchronize() {
   const Meanwhile meanwhile(*this);
   const std::lock_guard no_captures(captures_);

@@ -45,6 +45,11 @@ class Gpu {
   void set_current() { check(api_.set_device(index_)); }
   void set_current_at_end() noexcept { note(api_.set_device(index_)); }
 
+  // Pins memory of the program for every GPU. Returns false if there is not so much to be pinned. Throws Error.
+  bool pin(void* memory, std::size_t size);
+  // Ends that, for what one call of pin() has pinned. Returns false, with the error noted, if it stays pinned.
+  bool unpin(void* memory) noexcept;
+
   // Both block, and throw Error. A copy within the GPU's memory, behind what CUDA's default stream was given.
   void synchronize();
   void copy_now(void* to, const void* from, std::size_t size);

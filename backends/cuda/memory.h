@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "asyncgrad/backends/cuda/gpu.h"
+#include "asyncgrad/backends/cuda/pinned_memory.h"
 #include "asyncgrad/core/memory/memory_source.h"
 
 namespace asyncgrad::detail::cuda {
@@ -22,6 +23,7 @@ class Memory final : public MemorySource {
   bool unback(std::byte* begin, std::int64_t size_bytes) override;
   // If the variable ASYNCGRAD_VALUES_AT_PAGE_ENDS of the environment is 1 when the GPU comes into use.
   bool ends_values_at_pages() const override { return ends_values_at_pages_; }
+  MemorySource* pinned() override { return &pinned_; }
 
  private:
   bool has_free(std::int64_t size_bytes);
@@ -31,6 +33,7 @@ class Memory final : public MemorySource {
   const bool ends_values_at_pages_;
   std::int64_t page_bytes_ = 0;
   std::vector<int> users_;  // this GPU and those that reach it
+  PinnedMemory pinned_{gpu_};
 };
 
 }  // namespace asyncgrad::detail::cuda

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nvtx3/nvtx3.hpp>
 
+#include "asyncgrad/backends/cuda/pinned_memory.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad::detail::cuda {
@@ -103,12 +105,26 @@ void Queue::copy(const KernelCall& call) {
   }
   const std::int64_t size = call.numel(0) * static_cast<std::int64_t>(size_bytes(call.dtype(0)));
   if (size == 0) return;
-  if (from.type == DeviceType::cpu) return staging_->copy_in(call.bytes(0), call.bytes(1), size);
-  if (to.type == DeviceType::cpu) return staging_->copy_out(call.bytes(0), call.bytes(1), size);
+  if (from.type == DeviceType::cpu) {
+    if (PinnedMemory::has(call.bytes(1))) return copy_pinned(call.bytes(0), call.bytes(1), size, call.bytes(1));
+    return staging_->copy_in(call.bytes(0), call.bytes(1), size);
+  }
+  if (to.type == DeviceType::cpu) {
+    if (PinnedMemory::has(call.bytes(0))) return copy_pinned(call.bytes(0), call.bytes(1), size, call.bytes(0));
+    return staging_->copy_out(call.bytes(0), call.bytes(1), size);
+  }
   gpu_.check_refusable(
       to == from ? gpu_.api().copy_async(call.bytes(0), call.bytes(1), static_cast<std::size_t>(size), stream_of(call))
                  : gpu_.api().copy_peer_async(call.bytes(0), to.index, call.bytes(1), from.index,
                                               static_cast<std::size_t>(size), stream_of(call)));
+}
+
+void Queue::copy_pinned(std::byte* to, const std::byte* from, std::int64_t size_bytes, const std::byte* on_host) {
+  for (std::int64_t begin = 0; begin < size_bytes;) {
+    const std::int64_t piece = std::min(size_bytes - begin, PinnedMemory::bytes_together(on_host + begin));
+    gpu_.check(gpu_.api().copy_async(to + begin, from + begin, static_cast<std::size_t>(piece), stream_.get()));
+    begin += piece;
+  }
 }
 
 std::unique_ptr<DeviceQueue> make_queue(Gpu& gpu, int index) {

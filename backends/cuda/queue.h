@@ -35,6 +35,9 @@ class Queue final : public DeviceQueue {
   void copy(const KernelCall& call);
 
  private:
+  // `on_host`: which of the two is pinned memory.
+  void copy_pinned(std::byte* to, const std::byte* from, std::int64_t size_bytes, const std::byte* on_host);
+
   Gpu& gpu_;
   const MadeStream stream_;
   std::optional<Staging> staging_;  // only queues for copies have it

@@ -9,8 +9,8 @@
 
 namespace asyncgrad::detail::cuda {
 
-// A GPU copies asynchronously from and to pinned memory only, and the memory of tensors is not pinned. Copies therefore
-// pass through two pinned buffers, piece by piece: while one is filled the other is drained. The GPU does its part on
+// A GPU copies asynchronously from and to pinned memory only. Copies of tensors whose memory is not pinned therefore pass
+// through two pinned buffers, piece by piece: while one is filled the other is drained. The GPU does its part on
 // its queue's stream, the host on another stream, and events let each wait for the other.
 class Staging {
  public:

@@ -1,19 +1,30 @@
 #include "asyncgrad/core/memory/allocator.h"
 
+#include <memory>
+
 namespace asyncgrad::detail {
 
-std::byte* Allocator::take_slowly(std::int64_t size_bytes) {
+void Allocator::check_fault(std::int64_t size_bytes) const {
   const auto fault = fault_.load(std::memory_order_relaxed);
   if (fault != nullptr && fault(size_bytes)) throw std::bad_alloc();
+}
+
+std::byte* Allocator::take_counted(BlockCache& cache, std::int64_t size_bytes, std::int64_t& live_bytes) {
+  const SpinLockGuard lock(cache.lock());
+  std::byte* const block = cache.take(size_bytes);
+  live_bytes = live_.add(size_bytes);  // under the lock, as the next block's room depends on it
+  return block;
+}
+
+std::byte* Allocator::take_slowly(std::int64_t size_bytes) {
+  check_fault(size_bytes);
   std::int64_t live_bytes = 0;
   std::byte* block = nullptr;
   if (is_tiny(size_bytes)) {
     block = take_tiny(size_bytes);
     live_bytes = live_.add(size_bytes);
   } else {
-    const SpinLockGuard lock(cache_.lock());
-    block = cache_.take(size_bytes);
-    live_bytes = live_.add(size_bytes);  // under the lock, as the next block's room depends on it
+    block = take_counted(cache_, size_bytes, live_bytes);
   }
   recording_.report(live_bytes);
   return block;
@@ -31,19 +42,62 @@ std::byte* Allocator::take_workspace(std::int64_t size_bytes) {
   return cache_.take(size_bytes);
 }
 
+void Allocator::use_pinned(MemorySource& source) {
+  if (has_pinned()) return;
+  auto made = std::make_unique<BlockCache>(source, live_);
+  BlockCache& cache = *made;
+  BlockCache::Limits limits;
+  {
+    const SpinLockGuard lock(cache_.lock());
+    limits = cache_.limits();
+  }
+  {
+    const SpinLockGuard lock(cache.lock());
+    cache.set_limits(limits);
+  }
+  BlockCache* none = nullptr;
+  if (!pinned_.compare_exchange_strong(none, &cache, std::memory_order_acq_rel)) return;  // another thread came first
+  ForkLocks::add(cache.lock(), ForkLocks::Kind::outer);
+  static_cast<void>(made.release());
+}
+
+std::byte* Allocator::take_pinned(std::int64_t size_bytes) {
+  if (size_bytes == 0) return nullptr;
+  check_fault(size_bytes);
+  std::int64_t live_bytes = 0;
+  std::byte* const block = take_counted(*pinned_.load(std::memory_order_acquire), size_bytes, live_bytes);
+  recording_.report(live_bytes);
+  return block;
+}
+
+void Allocator::give_back_pinned(std::byte* block, std::int64_t size_bytes) noexcept {
+  if (block == nullptr) return;
+  recording_.report(live_.subtract(size_bytes));
+  BlockCache& cache = *pinned_.load(std::memory_order_acquire);
+  const SpinLockGuard lock(cache.lock());
+  cache.give_back(block, size_bytes);
+}
+
+// function(cache), under its lock, for each of the caches that there are.
+template <class Function>
+void Allocator::each_cache(Function function) {
+  for (BlockCache* const cache : {&cache_, pinned_.load(std::memory_order_acquire)}) {
+    if (cache == nullptr) continue;
+    const SpinLockGuard lock(cache->lock());
+    function(*cache);
+  }
+}
+
 void Allocator::trim(std::int64_t max_cached_bytes) {
-  const SpinLockGuard lock(cache_.lock());
-  cache_.trim(max_cached_bytes);
+  each_cache([=](BlockCache& cache) ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS { cache.trim(max_cached_bytes); });
 }
 
 void Allocator::set_limit(std::int64_t bytes) {
-  const SpinLockGuard lock(cache_.lock());
-  cache_.set_limit(bytes);
+  each_cache([=](BlockCache& cache) ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS { cache.set_limit(bytes); });
 }
 
 void Allocator::set_max_cached(std::int64_t bytes) {
-  const SpinLockGuard lock(cache_.lock());
-  cache_.set_max_cached(bytes);
+  each_cache([=](BlockCache& cache) ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS { cache.set_max_cached(bytes); });
 }
 
 void Allocator::set_before_trim(std::function<void()> function) {
@@ -52,12 +106,14 @@ void Allocator::set_before_trim(std::function<void()> function) {
 }
 
 Allocator::Figures Allocator::figures() {
-  const SpinLockGuard lock(cache_.lock());
-  const std::int64_t live_bytes = live_.now();
-  return {.live_bytes = live_bytes,
-          .peak_live_bytes = live_.peak(live_bytes),
-          .cached_bytes = cache_.bytes(),
-          .system_calls = cache_.system_calls()};
+  Figures figures;
+  each_cache([&](BlockCache& cache) ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS {
+    figures.live_bytes = live_.now();
+    figures.cached_bytes += cache.bytes();
+    figures.system_calls += cache.system_calls();
+  });
+  figures.peak_live_bytes = live_.peak(figures.live_bytes);
+  return figures;
 }
 
 }  // namespace asyncgrad::detail

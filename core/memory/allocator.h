@@ -63,6 +63,17 @@ class Allocator {
     give_back_slowly(block, size_bytes);
   }
 
+  // --- Pinned blocks, of the host. They count as the others do, but have a cache of their own, to which the limits below
+  // --- apply by itself.
+  // Lets take_pinned() take blocks from this source, unless it takes them from another one.
+  void use_pinned(MemorySource& source);
+  bool has_pinned() const { return pinned_.load(std::memory_order_acquire) != nullptr; }
+  // For tests: the next call of use_pinned() decides again. While no pinned block is in use; the cached ones are lost.
+  void forget_pinned() { pinned_.store(nullptr, std::memory_order_release); }
+  // As take() and give_back(). The source may throw Error, too.
+  std::byte* take_pinned(std::int64_t size_bytes);
+  void give_back_pinned(std::byte* block, std::int64_t size_bytes) noexcept;
+
   // Gives cached memory back to the system until at most `max_cached_bytes` are cached. Tiny blocks of the host do not
   // count.
   void trim(std::int64_t max_cached_bytes = 0);
@@ -109,6 +120,10 @@ class Allocator {
       return static_cast<std::byte*>(SmallObjects::take(static_cast<std::size_t>(size_bytes)));
     }
   }
+  void check_fault(std::int64_t size_bytes) const;
+  std::byte* take_counted(BlockCache& cache, std::int64_t size_bytes, std::int64_t& live_bytes);
+  template <class Function>
+  void each_cache(Function function);
   std::byte* take_slowly(std::int64_t size_bytes);
   void give_back_slowly(std::byte* block, std::int64_t size_bytes) noexcept;
 
@@ -118,6 +133,8 @@ class Allocator {
   alignas(128) LiveBytes live_;
   LiveRecording recording_{live_};  // its flag is read with every change: on the same cache line
   alignas(128) BlockCache cache_;
+  // Of pinned blocks; null: there is no source. It is never destroyed, as forks hold its lock.
+  std::atomic<BlockCache*> pinned_{nullptr};
 };
 
 }  // namespace asyncgrad::detail

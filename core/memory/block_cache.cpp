@@ -20,7 +20,7 @@ void BlockCache::give_back(std::byte* block, std::int64_t size_bytes) noexcept {
   } else {
     small_.put(block, size_bytes);
   }
-  if (bytes() > max_cached_bytes_) trim_for_give_back(size_bytes);
+  if (bytes() > limits_.cached_bytes) trim_for_give_back(size_bytes);
 }
 
 void BlockCache::trim(std::int64_t max_bytes) noexcept {
@@ -34,11 +34,11 @@ void BlockCache::trim(std::int64_t max_bytes) noexcept {
 }
 
 void BlockCache::set_limit(std::int64_t bytes) {
-  limit_bytes_ = bytes > INT64_MAX / 2 ? bytes : bytes + std::max(bytes / 8, min_spare_bytes);
+  limits_.with_live_bytes = bytes > INT64_MAX / 2 ? bytes : bytes + std::max(bytes / 8, min_spare_bytes);
 }
 
 void BlockCache::set_max_cached(std::int64_t bytes) {
-  max_cached_bytes_ = bytes;
+  limits_.cached_bytes = bytes;
   trim(bytes);
 }
 
@@ -55,7 +55,7 @@ std::byte* BlockCache::take_uncached(std::int64_t size_bytes) {
   // Relaxed: what was added for other blocks of the cache was added under the lock. If a subtraction is seen late, less
   // stays in the cache. A tiny block that is added meanwhile may come after any load.
   const std::int64_t live_bytes = live_.approximate() + size_bytes;
-  trim_for_take(std::clamp<std::int64_t>(limit_bytes_ - live_bytes, 0, max_cached_bytes_));
+  trim_for_take(std::clamp<std::int64_t>(limits_.with_live_bytes - live_bytes, 0, limits_.cached_bytes));
   if (std::byte* const block = take_new(size_bytes)) return block;
   trim_for_take(0);
   return take_new(size_bytes);
@@ -107,8 +107,8 @@ void BlockCache::trim_for_take(std::int64_t max_bytes) {
 // instead.
 void BlockCache::trim_for_give_back(std::int64_t size_bytes) noexcept {
   if (before_trim_) return;
-  system_calls_ += large_.trim(std::max<std::int64_t>(0, max_cached_bytes_ - small_.bytes()));
-  if (is_host_ && small_.bytes() > max_cached_bytes_) free_small(size_bytes);
+  system_calls_ += large_.trim(std::max<std::int64_t>(0, limits_.cached_bytes - small_.bytes()));
+  if (is_host_ && small_.bytes() > limits_.cached_bytes) free_small(size_bytes);
 }
 
 void BlockCache::free_small(std::int64_t size_bytes) noexcept {

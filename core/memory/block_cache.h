@@ -42,6 +42,12 @@ class BlockCache {
   // Sets the limit that Allocator describes.
   void set_limit(std::int64_t bytes) ASYNCGRAD_REQUIRES(lock_);
   void set_max_cached(std::int64_t bytes) ASYNCGRAD_REQUIRES(lock_);
+  // What these have set, for another cache.
+  struct Limits {
+    std::int64_t with_live_bytes = INT64_MAX, cached_bytes = INT64_MAX;
+  };
+  Limits limits() const ASYNCGRAD_REQUIRES(lock_) { return limits_; }
+  void set_limits(const Limits& limits) ASYNCGRAD_REQUIRES(lock_) { limits_ = limits; }
   void set_before_trim(std::function<void()> function) ASYNCGRAD_REQUIRES(lock_);
 
   std::int64_t bytes() const ASYNCGRAD_REQUIRES(lock_) { return small_.bytes() + large_.kept_bytes(); }
@@ -67,8 +73,7 @@ class BlockCache {
   const LiveBytes& live_;
 
   SpinLock lock_;
-  std::int64_t limit_bytes_ ASYNCGRAD_GUARDED_BY(lock_) = INT64_MAX;
-  std::int64_t max_cached_bytes_ ASYNCGRAD_GUARDED_BY(lock_) = INT64_MAX;
+  Limits limits_ ASYNCGRAD_GUARDED_BY(lock_);
   std::int64_t system_calls_ ASYNCGRAD_GUARDED_BY(lock_) = 0;
   BlockLists small_ ASYNCGRAD_GUARDED_BY(lock_);
   PageRanges large_ ASYNCGRAD_GUARDED_BY(lock_);

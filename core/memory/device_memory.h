@@ -17,7 +17,8 @@ struct Storage;
 // The memory of a device as storages see it, and its figures. It is never destroyed, because tensors with static
 // lifetime may outlive everything. The virtual functions notify the engine of the end of a storage.
 struct DeviceMemory {
-  DeviceMemory(Device of_device, MemorySource& source) : device(of_device), allocator(source) {}
+  DeviceMemory(Device of_device, MemorySource& of_source)
+      : device(of_device), source(of_source), allocator(of_source) {}
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
@@ -27,6 +28,7 @@ struct DeviceMemory {
   virtual void cure(Storage& storage) noexcept = 0;
 
   const Device device;
+  MemorySource& source;
   ShardedCount serial_live;  // bytes of storages with a handle: what would be live if everything ran at its call
   ShardedCount waiting;      // bytes of storages without a handle that have unfinished uses. A figure
   // The largest serial level that the planner could not lower. Relaxed: a hint.

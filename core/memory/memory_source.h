@@ -25,6 +25,9 @@ class MemorySource {
   // addresses without memory, so that accesses beyond the value are seen. The value is then aligned as its type alone
   // asks for. Does not change.
   virtual bool ends_values_at_pages() const { return false; }
+  // Of a device with memory of its own: memory of the host from and to which it copies without an intermediate buffer.
+  // Null: there is none.
+  virtual MemorySource* pinned() { return nullptr; }
 };
 
 // The operating system, for devices that compute in the machine's own memory.

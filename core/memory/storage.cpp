@@ -4,6 +4,7 @@
 #include "asyncgrad/core/memory/device_memory.h"
 #include "asyncgrad/core/memory/foreign.h"
 #include "asyncgrad/core/memory/planner.h"
+#include "asyncgrad/core/memory/storage_memory.h"
 
 namespace asyncgrad::detail {
 
@@ -18,7 +19,7 @@ void end_storage(Storage& storage) {
     foreign::end(storage);
   } else if (storage.data != nullptr) {
     // The memory is counted as returned before admission lets other operations take memory in its place.
-    device.allocator.give_back_of(storage.data, storage.value_bytes, storage.size_bytes);
+    give_back_memory_of(storage);
     if (storage.taken_early) device.early_memory_returned(storage.taken_by, storage.size_bytes);
   }
   delete &storage;

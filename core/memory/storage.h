@@ -66,6 +66,7 @@ struct Storage {
   bool bytes_are_old = false;  // poisoned, but the bytes are those of the value before: recover() restores them; under
                                // the lock of Failures
   bool is_foreign = false;     // the memory is the program's, see foreign.h
+  bool is_pinned = false;      // the memory is pinned, see Allocator::use_pinned(); before the memory is taken
   std::atomic<bool> is_exposed{false};             // the program may write the values without an operation; relaxed
   std::atomic<StorageUse> use{StorageUse::other};  // relaxed: for reports alone
   bool taken_early = false;  // its memory, ahead of older operations: admission is notified of its return; as `data`

@@ -57,6 +57,17 @@ void bind_copies(nb::module_& m, TensorClass& c) {
         return nb::borrow(x);
       },
       nb::arg("value"), "Writes a number everywhere, and returns this tensor.");
+  c.def(
+      "pin_memory",
+      [](Handle x) {
+        const Call call(x);
+        return call.result(pin_memory(call.arg(tensor_in(x.ptr()))));
+      },
+      "A copy in page-locked memory of the CPU, from and to which GPUs copy directly, or the tensor itself if it is "
+      "there. Differentiable; never blocks. Raises an error where there is no GPU.");
+  c.def(
+      "is_pinned", [](Handle x) { return is_pinned(tensor_in(x.ptr())); },
+      "Whether pin_memory() has made the memory of the values.");
   m.def(
       "parameter",
       [](Handle value) -> TensorObject {

@@ -34,7 +34,8 @@ struct DLManagedTensor {
   void* context;
   void (*deleter)(DLManagedTensor*);
 };
-constexpr std::int32_t dl_cpu = 1, dl_cuda = 2;
+// The last is pinned memory of the CPU. Pinned tensors are given away as the CPU's, which every library takes.
+constexpr std::int32_t dl_cpu = 1, dl_cuda = 2, dl_cuda_host = 3;
 
 DLDevice dl_device(Device device) {
   return device.type == DeviceType::cpu ? DLDevice{dl_cpu, 0} : DLDevice{dl_cuda, device.index};
@@ -134,7 +135,7 @@ Tensor imported(nb::handle object) {
   if (managed == nullptr) throw nb::python_error();
   const DLTensor& tensor = managed->tensor;
   const auto dtype = type_of(tensor.dtype);
-  if (tensor.device.type != dl_cpu && tensor.device.type != dl_cuda)
+  if (tensor.device.type != dl_cpu && tensor.device.type != dl_cuda && tensor.device.type != dl_cuda_host)
     throw_type_error("only memory of the CPU or of CUDA's GPUs is taken; copy the values to the CPU first");
   if (!dtype) throw_type_error("a tensor cannot share elements of this type; convert them in the other library first");
   const Shape shape(std::span<const std::int64_t>(tensor.shape, static_cast<std::size_t>(tensor.ndim)));

@@ -1,4 +1,6 @@
 """GPUs by their names here and in other libraries; on a machine without one, those that a test makes up."""
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,52 @@ def test_without_a_gpu_the_reason_is_told():
     assert not torch.cuda.is_available() and d2l.try_gpu() == mxnet.cpu()
     with pytest.raises(ValueError, match=r"there is no gpu\(0\) \(.*\); cpu_as_gpus"):
         mxnet.np.ones(1, ctx=mxnet.gpu(0))
+
+
+def batches(**options):
+    values = np.arange(6, dtype=np.float32)
+    return list(mxnet.gluon.data.DataLoader(mxnet.gluon.data.ArrayDataset(values, 2 * values), 4, **options))
+
+
+@pytest.mark.skipif(HAS_GPU, reason="there is a GPU")
+def test_without_a_gpu_nothing_is_pinned():
+    x = mxnet.np.ones((2, 3))
+    with pytest.raises(ValueError, match=r"\[pin_memory\] memory is pinned for copies between it and a GPU, and there is no "
+                                         r"cuda:0.*test_gpus\.py"):
+        x.pin_memory()
+    assert not x.is_pinned() and not torch.ones(3).is_pinned()
+    assert x.as_in_ctx(mxnet.cpu_pinned()) is x and not x.copyto(mxnet.cpu_pinned()).is_pinned()
+    for options in ({}, {"num_workers": 2}):
+        found = batches(pin_memory=True, **options)
+        assert [[part.tolist() for part in batch] for batch in found] == [[part.tolist() for part in batch]
+                                                                          for batch in batches(**options)]
+
+
+def test_pinned_memory_of_others_is_the_cpus():
+    class Pinned:
+        """An array of NumPy that says that its memory is pinned."""
+        values = np.arange(3, dtype=np.float32)
+
+        def __dlpack_device__(self):
+            return 3, 0
+
+        def __dlpack__(self):
+            capsule = self.values.__dlpack__()
+            get = ctypes.pythonapi.PyCapsule_GetPointer
+            get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+            ctypes.c_int32.from_address(get(capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p)).value = 3
+            return capsule
+
+    x = ag.from_dlpack(Pinned())
+    assert x.device == "cpu" and x.tolist() == [0, 1, 2] and not x.is_pinned()
+
+
+@on_a_gpu
+def test_pinned_tensors():
+    x = mxnet.np.ones((2, 3)).as_in_ctx(mxnet.cpu_pinned())
+    assert x.is_pinned() and x.pin_memory() is x and x[0].is_pinned() and not (x + 1).is_pinned()
+    assert x.to("cuda:0").pin_memory().tolist() == x.tolist() == np.from_dlpack(x).tolist()
+    assert all(part.is_pinned() for batch in batches(pin_memory=True) for part in batch)
 
 
 @on_a_gpu

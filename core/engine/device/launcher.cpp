@@ -43,6 +43,14 @@ void on_own_thread(Function function) {
   }
 }
 
+// A device that has failed may still write there.
+void keep_pinned_results(const Invocation& invocation) {
+  for (int i = 0; i < invocation.operand_count; ++i) {
+    Storage& storage = *invocation.operands[i].storage;
+    if (storage.is_pinned && invocation.views[i].access != Access::read) keep_for_good(storage);
+  }
+}
+
 // Whether others should not have to wait for what is issued behind the operation.
 bool is_long(const Invocation& invocation) {
   std::int64_t bytes = 0;
@@ -268,8 +276,10 @@ void Launcher::give_up(const std::string& message, std::uint64_t number) {
   for (Queue& queue : queues_.all()) {
     while (!queue.is_empty()) {
       const Operation& operation = context_.ring.at(queue.all().front().number);
-      if (&queue != &queues_.computing())
-        settle(operation.invocation, failure_, true, context_.failures);  // it still has its operands
+      if (&queue != &queues_.computing()) {  // it still has its operands
+        settle(operation.invocation, failure_, true, context_.failures);
+        keep_pinned_results(operation.invocation);
+      }
       complete_first(queue);
     }
     queue.forget_events();

@@ -16,6 +16,7 @@ AtCall::Outcome AtCall::run(const Route& route, const Submission& submission, st
   if (!route.executor.may_compute_at_call() || submission.operands.size() > max_operands) return Outcome::not_here;
   Needs needs;
   if (!look(submission, needs)) return Outcome::unfinished;
+  if (needs.lacking != nullptr && needs.lacking->is_pinned) return Outcome::not_here;  // CUDA may take long to pin
   Invocation invocation{.kernel = &kernel,
                         .operands = operands_.data(),
                         .views = views_.data(),

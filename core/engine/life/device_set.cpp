@@ -140,6 +140,7 @@ DeviceState& DeviceSet::add(Device device, std::uint64_t next) {
 
 void DeviceSet::replace_backend(DeviceType type, const Backend* backend) {
   backends_[static_cast<std::size_t>(type)] = backend;
+  for (DeviceState* device : devices_) device->allocator.forget_pinned();
   std::erase_if(devices_, [type](DeviceState* device) {
     const bool is_replaced = device->device.type == type && device->is_asynchronous;
     if (is_replaced) Devices::remove(*device);

@@ -33,7 +33,7 @@ void give_back_memory(const Invocation& invocation, int count, std::uint64_t num
   for (int i = 0; i < count; ++i) {
     Storage& storage = *invocation.operands[i].storage;
     if (storage.data == nullptr || invocation.views[i].access == Access::read || storage.taken_by != number) continue;
-    storage.device->allocator.give_back_of(storage.data, storage.value_bytes, storage.size_bytes);
+    give_back_memory_of(storage);
     storage.device->holders.remove(storage);
     storage.data = nullptr;
   }
@@ -47,7 +47,8 @@ std::string wanted_memory(const Invocation& invocation) {
     return scratch == 0 ? "the system refused what the kernel asked for"
                         : fmt::format("{} bytes of workspace were asked for", scratch);
   }
-  return fmt::format("{} bytes were asked for{}", results,
+  return fmt::format("{} bytes{} were asked for{}", results,
+                     invocation.operands[0].storage->is_pinned ? " of pinned memory" : "",
                      scratch == 0 ? "" : fmt::format(" and {} of workspace", scratch));
 }
 

@@ -8,6 +8,7 @@
 #include "asyncgrad/core/engine/admission/device_state.h"
 #include "asyncgrad/core/engine/ring/operation.h"
 #include "asyncgrad/core/engine/run/failure.h"
+#include "asyncgrad/core/memory/storage_memory.h"
 #include "asyncgrad/core/tensor_impl.h"
 
 namespace asyncgrad::detail {
@@ -69,7 +70,7 @@ inline std::int64_t scratch_bytes(const Invocation& invocation) {
 // The same for one result.
 inline void take_memory_of(Storage& storage, std::uint64_t number) {
   const DeviceState& device = state_of(storage);
-  storage.data = storage.device->allocator.take_for(storage.value_bytes, storage.size_bytes);
+  storage.data = take_memory_for(storage);
   storage.taken_by = number;
   // Once f has arrived at the operation, this stays false: then admission need not be notified of the memory's return.
   // f alone usually decides, and it is in this thread's cache.

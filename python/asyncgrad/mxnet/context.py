@@ -23,10 +23,12 @@ class Context:
 
     def __init__(self, device_type, device_id=0):
         if isinstance(device_type, Context):
-            device_type, device_id = device_type.device_type, device_type.device_id
+            pins, device_id = device_type.is_pinned, device_type.device_id
+            device_type = "cpu_pinned" if pins else device_type.device_type
         if device_type not in ("cpu", "gpu", "cpu_pinned", "cpu_shared"):
             raise ValueError(f"there is no device {device_type}")
         self.device_type = "gpu" if device_type == "gpu" else "cpu"
+        self.is_pinned = device_type == "cpu_pinned"
         self.device_id = device_id
 
     @property
@@ -71,8 +73,13 @@ def gpu(device_id=0):
 
 
 def cpu_pinned(device_id=0):
-    """The CPU."""
-    return Context("cpu", device_id)
+    """The CPU; as_in_ctx() and copyto() put an array there into memory that GPUs copy from directly, where there is one."""
+    return Context("cpu_pinned", device_id)
+
+
+def pinned(x):
+    """An array of the CPU in pinned memory; itself where there is no GPU."""
+    return x if ag.why_no_gpu() else x.pin_memory()
 
 
 def cpu_as_gpus(n):

@@ -8,7 +8,7 @@ import asyncgrad as ag
 from asyncgrad import extend
 
 from . import autograd
-from .context import Context, device_of, of_device
+from .context import Context, device_of, of_device, pinned
 
 Tensor = ag.Tensor
 _TYPES = {name for name, value in vars(ag).items() if isinstance(value, ag.DType)}
@@ -174,13 +174,15 @@ class ndarray(Tensor):
         """A copy on a device, or the values written into another array."""
         if isinstance(other, Context):
             device = device_of(other)
-            return self.copy() if device == self.device else self.to(other)
+            copied = self.copy() if device == self.device else self.to(other)
+            return pinned(copied) if other.is_pinned else copied
         other[...] = self.to(other.device)
         return other
 
     def as_in_ctx(self, ctx):
         """The array on a device: itself if it is there."""
-        return self if device_of(ctx) == self.device else self.to(ctx)
+        moved = self if device_of(ctx) == self.device else self.to(ctx)
+        return pinned(moved) if isinstance(ctx, Context) and ctx.is_pinned else moved
 
     as_in_context = as_in_ctx
 

@@ -45,8 +45,12 @@ class FakeApi final : public detail::cuda::Api {
   std::size_t objects() const;               // streams, events, graphs, and memory with a handle
   std::size_t timing_events() const;
   std::size_t pinned_blocks() const;
+  std::size_t registered_bytes() const;
   std::int64_t used_bytes(int gpu) const;
   static int device_of_this_thread();  // -1: it has set none
+
+  // No more than this can be registered.
+  void limit_registered(std::size_t bytes);
 
   // Makes kernels that streams have not begun wait, until it is called with false.
   void hold_kernels(bool hold);
@@ -93,6 +97,8 @@ class FakeApi final : public detail::cuda::Api {
   cudaError_t launch_graph(cudaGraphExec_t executable, cudaStream_t stream) override;
   cudaError_t allocate_host(void** memory, std::size_t size) override;
   cudaError_t free_host(void* memory) override;
+  cudaError_t register_host(void* memory, std::size_t size) override;
+  cudaError_t unregister_host(void* memory) override;
   cudaError_t get_memory_info(std::size_t* free, std::size_t* total) override;
   cudaError_t get_granularity(std::size_t* size, int device) override;
   cudaError_t reserve_addresses(CUdeviceptr* begin, std::size_t size) override;
@@ -148,6 +154,8 @@ class FakeApi final : public detail::cuda::Api {
   std::map<cudaGraph_t, std::unique_ptr<Nodes>> graphs_;
   std::map<cudaGraphExec_t, std::unique_ptr<Executable>> executables_;
   std::map<const std::byte*, std::vector<std::byte>> pinned_;
+  std::map<const std::byte*, std::size_t> registered_;
+  std::size_t registered_limit_ = SIZE_MAX;
   std::map<const void*, int> device_of_;  // of streams, events and pinned memory
   std::vector<std::int64_t> used_bytes_;  // of each GPU; blocks count there
   std::map<CUmemGenericAllocationHandle, std::shared_ptr<Block>> blocks_;

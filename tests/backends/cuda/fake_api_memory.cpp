@@ -20,6 +20,18 @@ std::size_t FakeApi::pinned_blocks() const {
   return pinned_.size();
 }
 
+void FakeApi::limit_registered(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  registered_limit_ = bytes;
+}
+
+std::size_t FakeApi::registered_bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t bytes = 0;
+  for (const auto& [begin, size] : registered_) bytes += size;
+  return bytes;
+}
+
 std::int64_t FakeApi::used_bytes(int gpu) const {
   const std::lock_guard lock(mutex_);
   return used_bytes_[static_cast<std::size_t>(gpu)];
@@ -37,6 +49,8 @@ bool FakeApi::is_reachable(const void* begin, std::size_t size) const {
   const auto* const address = static_cast<const std::byte*>(begin);
   auto pinned = pinned_.upper_bound(address);
   if (pinned != pinned_.begin() && address + size <= (--pinned)->first + pinned->second.size()) return true;
+  auto registered = registered_.upper_bound(address);
+  if (registered != registered_.begin() && address + size <= (--registered)->first + registered->second) return true;
   const auto first = reinterpret_cast<CUdeviceptr>(begin) / page_bytes * page_bytes;
   for (CUdeviceptr page = first; page < reinterpret_cast<CUdeviceptr>(begin) + size; page += page_bytes) {
     if (!mapped_.contains(page)) return false;
@@ -59,6 +73,23 @@ cudaError_t FakeApi::free_host(void* memory) {
   EXPECT_EQ(pinned_.erase(static_cast<std::byte*>(memory)), 1U);
   note_ended(memory);
   return status_of("free_host");
+}
+
+cudaError_t FakeApi::register_host(void* memory, std::size_t size) {
+  const std::lock_guard lock(mutex_);
+  if (const cudaError_t status = status_of("register_host"); status != cudaSuccess) return status;
+  EXPECT_GE(device_of_this_thread(), 0);
+  if (registered_bytes() + size > registered_limit_) return cudaErrorMemoryAllocation;
+  EXPECT_TRUE(registered_.emplace(static_cast<std::byte*>(memory), size).second);
+  return cudaSuccess;
+}
+
+cudaError_t FakeApi::unregister_host(void* memory) {
+  const std::lock_guard lock(mutex_);
+  if (const cudaError_t status = status_of("unregister_host"); status != cudaSuccess) return status;
+  EXPECT_GE(device_of_this_thread(), 0);
+  EXPECT_EQ(registered_.erase(static_cast<std::byte*>(memory)), 1U);
+  return cudaSuccess;
 }
 
 cudaError_t FakeApi::get_memory_info(std::size_t* free, std::size_t* total) {

@@ -95,6 +95,11 @@ Values attention() {
 
 Values copies() { return copy_between_devices(1000); }
 
+Values pinned_copies() {
+  const Tensor x = pin_memory(full({1000}, 1)), y = x.to("cuda:0") + 1.0;
+  return pin_memory(y).to_vector<float>();
+}
+
 Values training(LaunchGraph* graph) {
   Inputs in;
   const Tensor w = in({16, 12}), out = in({12, 1}), x = in({8, 16}).detach();
@@ -130,6 +135,7 @@ constexpr Program programs[] = {{"elementwise", elementwise},
                                 {"windows", windows},
                                 {"attention", attention},
                                 {"copies", copies, "copy_between_devices\\.h"},
+                                {"pinned_copies", pinned_copies},
                                 {"training", training_steps},
                                 {"graphs", graphs}};
 

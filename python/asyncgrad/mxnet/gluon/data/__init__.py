@@ -9,7 +9,7 @@ import asyncgrad as _ag
 from .. import utils as _utils
 from ... import np
 from ...base import unwritten as _unwritten
-from ...context import current_context as _current_context
+from ...context import current_context as _current_context, pinned as _pinned
 from ...multiarray import check_no_others
 from .samplers import BatchSampler, FilterSampler, RandomSampler, Sampler, SequentialSampler
 
@@ -106,11 +106,18 @@ def _stacked(items):
     return np.array(_np.asarray(items))
 
 
+def _all_pinned(batch):
+    if isinstance(batch, (list, tuple)):
+        return type(batch)(map(_all_pinned, batch))
+    return _pinned(batch) if isinstance(batch, _ag.Tensor) else batch
+
+
 class DataLoader:
     """Batches of a data set, in order, shuffled, or as a sampler says.
 
     With num_workers as many threads read `prefetch` batches ahead of the program, by default twice as many as there are
-    workers. What they draw at random depends on the seed and on the number of the batch, not on the threads.
+    workers. What they draw at random depends on the seed and on the number of the batch, not on the threads. With
+    pin_memory the arrays of a batch are in memory that GPUs copy from directly, where there is one.
     """
 
     def __init__(self, dataset, batch_size=None, shuffle=False, sampler=None, last_batch=None, batch_sampler=None,
@@ -128,7 +135,7 @@ class DataLoader:
         elif batch_size is not None or shuffle or sampler is not None or last_batch is not None:
             raise ValueError("batch_size, shuffle, sampler and last_batch must not be specified if batch_sampler is")
         self._dataset, self._batches, self._batchify = dataset, batch_sampler, batchify_fn or _stacked
-        self._workers = max(num_workers, 0)
+        self._workers, self._pins = max(num_workers, 0), pin_memory
         self._ahead = 2 * self._workers if prefetch is None else max(int(prefetch), 0)
 
     def __len__(self):
@@ -138,6 +145,9 @@ class DataLoader:
         return self._read_ahead() if self._workers else map(self._batch, self._batches)
 
     def _batch(self, places):
+        return _all_pinned(self._read(places)) if self._pins else self._read(places)
+
+    def _read(self, places):
         whole = (type(self._dataset) is ArrayDataset and self._batchify is _stacked
                  and all(isinstance(values, _np.ndarray) for values in self._dataset._values))
         if not whole:
