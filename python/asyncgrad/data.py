@@ -110,6 +110,10 @@ class Subset:
 
     def __init__(self, data, indices):
         count = _length(data)
+        try:
+            indices = iter(indices)
+        except TypeError:
+            raise TypeError(f"[Subset] indices must be a list of integers, got {indices!r}") from None
         self.data, self.indices = data, [_index(index, count) for index in indices]
         if _has_random_items(data):
             self.item = self._item

@@ -131,6 +131,7 @@ CALLS = [
     (TypeError, "[Conv2d] kernel_size must be an integer or a pair (height, width), got 'a'", lambda: ag.nn.Conv2d(1, 2, "a")),
     (TypeError, "[Conv2d] stride must be an integer or a pair (height, width), got (1, 2, 3)", lambda: ag.nn.Conv2d(1, 2, 3, stride=(1, 2, 3))),
     (TypeError, "[max_pool2d] padding must be an integer, got 0.5", lambda: ag.max_pool2d(ag.ones(1, 1, 4, 4), 2, padding=(0, 0.5))),
+    (TypeError, "[Subset] indices must be a list of integers, got 3", lambda: ag.data.Subset([1, 2], 3)),
     (TypeError, "[LayerNorm] row is an integer, not 'a'", lambda: ag.nn.LayerNorm("a")),
     (ValueError, f"[take] axis must be in [-2^31, 2^31), got {2 ** 40}", lambda: ag.take(batch(), [0], 2 ** 40)),
     (ValueError, f"[take] axis does not fit into 64 bits: {2 ** 70}", lambda: ag.take(batch(), [0], 2 ** 70)),
