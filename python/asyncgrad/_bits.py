@@ -9,9 +9,16 @@ def _is_of_bits(x):
     return isinstance(x, int) or (isinstance(x, Tensor) and not x.dtype.is_floating)
 
 
+def _operand(x):
+    """A tensor of an array, and a number of Python for one of NumPy."""
+    if not hasattr(x, "__array_interface__"):
+        return x
+    return _core.asarray(x) if x.shape else x.item()
+
+
 def operate(name, x, y):
     """numpy's function `name` of integers that are broadcast against each other; a number takes the other's type."""
-    x, y = (_core.asarray(operand) if hasattr(operand, "__array_interface__") else operand for operand in (x, y))
+    x, y = map(_operand, (x, y))
     for operand in (x, y):
         if isinstance(operand, Tensor) and not _is_of_bits(operand):
             raise TypeError(f"[{name}] takes integers, not {operand.dtype}")

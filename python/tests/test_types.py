@@ -256,6 +256,13 @@ def test_a_number_on_either_side_takes_the_same_type():
     assert (truth + True).dtype == (True * truth).dtype == ag.bool and (truth + True).tolist() == [True, True]
 
 
+def test_numbers_of_numpy_count_as_pythons():
+    narrow = ag.array([6, 5], "int32")
+    for number in (3, np.int8(3), np.int64(3), np.array(3)):
+        for found in (narrow & number, number & narrow, narrow ^ number, narrow << number):
+            assert found.dtype == "int32"
+
+
 def test_numbers_written_into_bool_and_integers():
     for key in (0, [0], slice(0, 1)):
         for number, truth in ((0.5, True), (2, True), (0, False), (float("nan"), True)):
