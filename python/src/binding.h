@@ -139,7 +139,7 @@ DType kept(DType a, const Scalar& number);
 bool is_device(nb::handle object);
 Device device_from(nb::handle object);  // "cpu:1", or an object whose __asyncgrad_device__ is such a text
 Device device_or_default(nb::handle object);
-std::string text_of(nb::handle object);  // str(object)
+std::string text_of(nb::handle object);  // str(object); UnicodeEncodeError for one that UTF-8 does not know
 // repr(object) for a message: its beginning if it is long, and "an integer of 1329 bits" in place of a large one, which
 // Python may refuse to write.
 std::string repr_of(nb::handle object);

@@ -19,7 +19,13 @@ constexpr const char* device_attribute = "__asyncgrad_device__";
 
 }  // namespace
 
-std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
+std::string text_of(nb::handle object) {
+  const nb::str text(object);
+  Py_ssize_t size = 0;
+  const char* const bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (bytes == nullptr) throw nb::python_error();
+  return {bytes, static_cast<std::size_t>(size)};
+}
 std::string repr_of(nb::handle object) {
   if (PyLong_Check(object.ptr()) != 0) {
     const auto bits = nb::cast<std::int64_t>(object.attr("bit_length")());

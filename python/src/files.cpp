@@ -55,7 +55,7 @@ class TreeOf {
     }
     auto node = std::make_unique<Node>();
     for (const auto& [key, value] : copy_of(nb::borrow<nb::dict>(dict))) {
-      const auto name = nb::cast<std::string>(nb::str(key));
+      const std::string name = text_of(key);
       node->entries.emplace_back(name, entry(value, path.empty() ? name : path + "." + name, depth));
     }
     return node;
@@ -67,7 +67,7 @@ class TreeOf {
     if (PyBool_Check(object.ptr())) return nb::cast<bool>(object);
     if (PyLong_Check(object.ptr())) return integer_from(object, "a count");
     if (PyFloat_Check(object.ptr())) return nb::cast<double>(object);
-    if (PyUnicode_Check(object.ptr())) return nb::cast<std::string>(object);
+    if (PyUnicode_Check(object.ptr())) return text_of(object);
     if (nb::isinstance<Generator>(object)) return nb::cast<Generator*>(object);
     if (nb::isinstance<optim::Optimizer>(object)) return nb::cast<optim::Optimizer*>(object);
     if (is_module(object)) return std::make_unique<PythonMember>(object);
@@ -135,12 +135,14 @@ void add_parts(Checkpoint& checkpoint, Node& tree) {
 
 std::vector<std::pair<std::string, Tensor>> named_tensors(nb::handle layer) {
   if (is_module(layer)) return state_of(layer);
+  if (PyDict_Check(layer.ptr()) == 0)
+    throw_type_error("a file keeps a layer, or a dict of tensors by name, not " + repr_of(layer));
   std::vector<std::pair<std::string, Tensor>> tensors;
   std::unordered_set<std::string> names;
   for (const auto& [key, value] : copy_of(nb::borrow<nb::dict>(layer))) {
     if (!is_tensor(value.ptr()))
       throw_type_error("only tensors can be saved, and " + repr_of(key) + " is " + repr_of(nb::handle(value).type()));
-    tensors.emplace_back(nb::cast<std::string>(nb::str(key)), tensor_in(value.ptr()));
+    tensors.emplace_back(text_of(key), tensor_in(value.ptr()));
     if (names.insert(tensors.back().first).second) continue;
     throw_value_error("a file has its names as texts, and two of these keys have the same: " +
                       repr_of(nb::list(layer)));
@@ -195,22 +197,31 @@ nb::dict load_checkpoint(nb::handle file, nb::handle parts) {
 
 void bind_files(nb::module_& m) {
   m.attr("_load_strict") = nn::LoadOptions{}.strict;
-  m.def("_save", [](nb::handle file, nb::handle layer) {
-    const std::string path = path_from(file);
-    const auto named = named_tensors(layer);
-    waiting([&] { nn::save_detail::save(path, named); });
-  });
-  m.def("_load", [](nb::handle file, nb::handle layer, bool strict, nb::handle rename) {
-    nn::save_detail::load(path_from(file), named_tensors(layer), load_options(strict, rename));
-  });
+  m.def(
+      "_save",
+      [](nb::handle file, nb::handle layer) {
+        const std::string path = path_from(file);
+        const auto named = named_tensors(layer);
+        waiting([&] { nn::save_detail::save(path, named); });
+      },
+      nb::arg("path").none(), nb::arg("layer").none());
+  m.def(
+      "_load",
+      [](nb::handle file, nb::handle layer, bool strict, nb::handle rename) {
+        nn::save_detail::load(path_from(file), named_tensors(layer), load_options(strict, rename));
+      },
+      nb::arg("path"), nb::arg("layer"), nb::arg("strict"), nb::arg("rename"));
   m.def("_read", &tensors_in_file);
-  m.def("_save_checkpoint", [](nb::handle file, nb::handle parts) {
-    const std::string path = path_from(file);
-    const std::unique_ptr<Node> tree = TreeOf().dict(parts);
-    Checkpoint checkpoint;
-    add_parts(checkpoint, *tree);
-    waiting([&] { checkpoint.save(path, Location()); });
-  });
+  m.def(
+      "_save_checkpoint",
+      [](nb::handle file, nb::handle parts) {
+        const std::string path = path_from(file);
+        const std::unique_ptr<Node> tree = TreeOf().dict(parts);
+        Checkpoint checkpoint;
+        add_parts(checkpoint, *tree);
+        waiting([&] { checkpoint.save(path, Location()); });
+      },
+      nb::arg("path").none(), nb::arg("parts"));
   m.def("_load_checkpoint", &load_checkpoint);
 }
 

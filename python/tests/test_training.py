@@ -93,6 +93,21 @@ def test_damaged_files_are_refused(tmp_path, header):
     assert ag.load(written(tmp_path / "good", {"a": entry(0, 16, shape=(2, 2))}, bytes(16)))["a"].shape == (2, 2)
 
 
+@pytest.mark.parametrize("layer", [[ag.ones(2)], (ag.ones(2),), ag.ones(2), None, 3, "net", np.ones(2), {"a", "b"}])
+def test_what_no_file_keeps_is_refused(tmp_path, layer):
+    ag.save(tmp_path / "kept", {"x": ag.ones(2)})
+    with pytest.raises(TypeError, match="a file keeps a layer, or a dict of tensors by name, not"):
+        ag.save(tmp_path / "kept", layer)
+    if layer is not None:
+        with pytest.raises(TypeError, match="a file keeps a layer, or a dict of tensors by name, not"):
+            ag.load(tmp_path / "kept", layer)
+    with pytest.raises(UnicodeEncodeError):
+        ag.save(tmp_path / "kept", {"\ud800": ag.ones(2)})
+    with pytest.raises(TypeError, match="os.PathLike object, not NoneType"):
+        ag.save(None, {"x": ag.ones(2)})
+    assert list(ag.load(tmp_path / "kept")) == ["x"]
+
+
 def test_files_of_other_programs(tmp_path):
     with pytest.raises(ValueError):
         path = tmp_path / "short"
