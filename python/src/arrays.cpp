@@ -9,6 +9,7 @@
 #include "asyncgrad/core/host_memory.h"
 #include "asyncgrad/core/wait_hooks.h"
 #include "binding.h"
+#include "thread_end.h"
 
 namespace asyncgrad::python {
 
@@ -259,8 +260,14 @@ Tensor from_buffer(nb::handle object) {
 }
 
 nb::object numpy_view(void* data, DType dtype, const Shape& shape, nb::handle owner, bool writable) {
-  const nb::object make = nb::module_::import_("asyncgrad._numpy").attr("view");
-  return make(reinterpret_cast<std::uintptr_t>(data), name(dtype), tuple_of(shape), owner, writable);
+  const nb::object module =
+      nb::steal(unless_interpreter_ends([] { return PyImport_ImportModule("asyncgrad._numpy"); }));
+  if (!module.is_valid()) throw nb::python_error();
+  const nb::tuple arguments =
+      nb::make_tuple(reinterpret_cast<std::uintptr_t>(data), name(dtype), tuple_of(shape), owner, writable);
+  const nb::object view = nb::steal(call_python(module.attr("view"), arguments));
+  if (!view.is_valid()) throw nb::python_error();
+  return view;
 }
 
 void bind_arrays(nb::module_& m) {

@@ -68,7 +68,7 @@ PythonCallback::PythonCallback(Kind kind) : is_source_(kind == Kind::source) {
 PythonCallback::~PythonCallback() {
   if (!may_run_) return;
   is_callback_here = false;
-  PyGILState_Release(state_);
+  unless_interpreter_ends([this] { PyGILState_Release(state_); });
   if (count(-1) <= 0) block_for_good();
 }
 

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "binding.h"
+#include "thread_end.h"
 
 namespace asyncgrad::python {
 
@@ -76,17 +77,18 @@ void set_python_error() noexcept {
 void throw_callback_error(const char* operation) {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
+  unless_interpreter_ends([&] { PyErr_NormalizeException(&type, &value, &traceback); });
   const nb::object kind = nb::steal(type), raised = nb::steal(value), trace = nb::steal(traceback);
   std::string text = "an exception";
   if (kind.is_valid()) text = utf8_of(nb::getattr(kind, "__name__", nb::str("an exception")));
   if (raised.is_valid()) {
-    const nb::object shown = nb::steal(PyObject_Str(raised.ptr()));  // a __str__ may raise
+    // A __str__ may raise.
+    const nb::object shown = nb::steal(unless_interpreter_ends([&] { return PyObject_Str(raised.ptr()); }));
     PyErr_Clear();
     if (shown.is_valid()) text += ": " + utf8_of(shown);
     if (trace.is_valid()) PyException_SetTraceback(raised.ptr(), trace.ptr());
-    const nb::object kept =
-        nb::steal(PyObject_CallFunction(exception_keeper, "ssO", operation, text.c_str(), raised.ptr()));
+    const nb::object kept = nb::steal(unless_interpreter_ends(
+        [&] { return PyObject_CallFunction(exception_keeper, "ssO", operation, text.c_str(), raised.ptr()); }));
   }
   PyErr_Clear();
   throw Error(std::string("[") + operation + "] " + text);

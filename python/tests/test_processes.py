@@ -227,6 +227,39 @@ def test_an_interrupt_at_the_end_does_not_wait_for_a_function():
     assert "KeyboardInterrupt" in text and process.returncode == 0
 
 
+@pytest.mark.parametrize("program", [
+    # Before the function is called.
+    """
+    class Slow:
+        def find_spec(self, name, path=None, target=None):
+            if name == "numpy": time.sleep(1)
+    sys.meta_path.insert(0, Slow())
+    def function(out): pass
+    """,
+    # After it has raised.
+    """
+    import numpy
+    class Own(Exception):
+        def __str__(self, sleep=time.sleep): sleep(1)
+    def function(out): raise Own
+    """], ids=["arrays", "exception"])
+def test_an_interpreter_that_ends_meanwhile_takes_no_lock_away(program):
+    """What the end leaves behind, because of an interrupt, may be in any function of Python."""
+    done = run(f"""
+        import asyncgrad as ag, signal, sys, time
+        class Late:  # so that the interpreter still ends when the second is over
+            def __del__(self, sleep=time.sleep): sleep(1.5)
+        sys.modules["late"] = Late()
+        def interrupt(*_): raise KeyboardInterrupt
+        signal.signal(signal.SIGALRM, interrupt)
+        {textwrap.indent(textwrap.dedent(program), " " * 8).strip()}
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        ag.custom("own", (1,), [], function)
+        time.sleep(0.2)
+        """)
+    assert done.returncode == 0 and done.stderr.rstrip().endswith("KeyboardInterrupt:"), done.stderr
+
+
 def test_a_function_that_has_started_ends_before_the_process():
     done = run("""
         import time, asyncgrad as ag
