@@ -112,14 +112,32 @@ void check_type(nb::handle given, const Asked& asked, const std::string& type) {
   }
 }
 
+// The name of the property of a class that the function assigns.
+std::string property_of(nb::handle type, nb::handle function) {
+  for (const nb::handle base : type.attr("__mro__")) {
+    nb::dict attributes;
+    attributes.update(base.attr("__dict__"));
+    for (const auto& [name, value] : attributes) {
+      if (PyObject_TypeCheck(value.ptr(), &PyProperty_Type) != 0 && value.attr("fset").is(function))
+        return text_of(name);
+    }
+  }
+  return "value";
+}
+
 // Throws the sentence about a call that nanobind has refused.
 [[noreturn]] void throw_refusal(nb::handle function, std::span<PyObject* const> given, nb::handle names) {
   std::string owner = text_of(function.attr("__name__"));
+  if (owner.starts_with('_') && !owner.starts_with("__")) owner.erase(0, 1);  // what the package's own functions call
   const bool is_method = text_of(nb::handle(function.type()).attr("__name__")) == "nb_method";
   const bool has_self = is_method && given.size() > (names.is_valid() ? nb::len(names) : 0);
-  if (has_self && owner == "__init__") owner = text_of(nb::handle(Py_TYPE(given[0])).attr("__name__"));
+  const bool is_setter = has_self && owner.empty();
+  const nb::handle type = has_self ? reinterpret_cast<PyObject*>(Py_TYPE(given[0])) : nullptr;
+  if (is_setter || (has_self && owner == "__init__")) owner = text_of(type.attr("__name__"));
   if (has_self) given = given.subspan(1);
-  const ReadSignature signature = signature_of(function, !is_method || has_self);
+  ReadSignature signature = signature_of(function, !is_method || has_self);
+  const std::string property = is_setter ? property_of(type, function) : "";
+  if (is_setter) signature.parameters[0].name = property.c_str();
 
   const std::size_t named = names.is_valid() ? nb::len(names) : 0, unnamed = given.size() - named;
   nb::list first;
