@@ -172,8 +172,19 @@ Scalar required_number(const std::optional<Scalar>& number, nb::handle object, c
   return *number;
 }
 
+namespace {
+
+// True or False, also NumPy's.
+bool is_truth(PyObject* object) {
+  if (PyBool_Check(object)) return true;
+  return !is_tensor(object) && PyObject_HasAttrString(object, "dtype") != 0 &&
+         text_of(nb::borrow(object).attr("dtype")) == "bool";
+}
+
+}  // namespace
+
 std::optional<Scalar> number_beside(DType beside, PyObject* object, const Location& where) {
-  if (beside == boolean && PyBool_Check(object)) return std::nullopt;
+  if (beside == boolean && is_truth(object)) return std::nullopt;
   return number_in(beside, object, where);
 }
 

@@ -257,7 +257,10 @@ def test_a_number_on_either_side_takes_the_same_type():
 
 
 def test_numbers_of_numpy_count_as_pythons():
-    narrow = ag.array([6, 5], "int32")
+    flags, narrow = ag.array([True, False]), ag.array([6, 5], "int32")
+    for truth in (True, np.True_, np.array(True)):
+        for found in (flags + truth, truth + flags, flags * truth, ag.where(flags, truth, flags)):
+            assert found.dtype == "bool" and found.shape == (2,)
     for number in (3, np.int8(3), np.int64(3), np.array(3)):
         for found in (narrow & number, number & narrow, narrow ^ number, narrow << number):
             assert found.dtype == "int32"
