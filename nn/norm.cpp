@@ -83,9 +83,21 @@ void GroupNorm::members(Members& m) {
   m("bias", bias);
 }
 
+namespace {
+
+// The number of groups of channels: one for each. What is wrong is that of this layer, not of the one below it.
+std::int64_t groups_of(std::int64_t channels, const InstanceNormOptions& options, Location where) {
+  const CallSite site(where);
+  check_at_least_one("InstanceNorm", "channels", channels);
+  check({"InstanceNorm", options.epsilon, options.dtype, options.device});
+  return channels;
+}
+
+}  // namespace
+
 InstanceNorm::InstanceNorm(std::int64_t channels, InstanceNormOptions options, Location where)
     : GroupNorm(
-          channels, channels,
+          groups_of(channels, options, where), channels,
           {.epsilon = options.epsilon, .affine = options.affine, .dtype = options.dtype, .device = options.device},
           where) {}
 

@@ -104,6 +104,7 @@ MISTAKES = [
     (ValueError, ["was computed under NoGrad"], backward_under_no_grad),
     (ValueError, ["[Adam] lr must be finite and not negative, got -1"],
      lambda: ag.optim.Adam(ag.nn.Dense(4, 2).parameters(), lr=-1)),
+    (ValueError, ["[InstanceNorm] channels must be at least 1, got 0"], lambda: ag.nn.InstanceNorm(0)),
     (ValueError, ["[SGD] the list of parameters is empty", "has nothing to train"],
      lambda: ag.optim.SGD(ag.nn.Sequential(ag.nn.Flatten()).parameters(), lr=1)),
 ]
