@@ -17,8 +17,8 @@ using detail::Leaf;
 
 [[noreturn]] void throw_kept_by_rows(const Shape& shape) {
   throw_error("grad", fmt::format("the gradient of {} is kept by rows, for step() and clip_norm(); without "
-                                  "row_gradients it is a tensor, and ag::grad() computes one",
-                                  shape.str()));
+                                  "row_gradients it is a tensor, and {} computes one",
+                                  shape.str(), detail::in_program("ag::grad()", "ag.grad()")));
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ def test_embedding_changes_the_rows_that_it_used():
     layer = ag.nn.Embedding(5, 3, row_gradients=True)
     adam, before = ag.optim.Adam(layer.parameters(), weight_decay=0.1), np.array(layer.weight)
     layer(ag.array([4, 1, 4])).sum().backward()
-    with pytest.raises(ValueError, match="kept by rows"):
+    with pytest.raises(ValueError, match=r"kept by rows.* and ag\.grad\(\) computes one"):
         str(layer.weight.grad)
     adam.step()
     changed = (np.asarray(layer.weight) != before).all(1)
