@@ -42,7 +42,8 @@ Upsample::Upsample(std::int64_t scale, InterpolateOptions options, Location wher
 
 Tensor Upsample::operator()(const Arg& x) const {
   detail::check_images("Upsample", layer_detail::shape_of("Upsample", x));
-  return interpolate(x, {scale * x->shape()[2], scale * x->shape()[3]}, options);
+  const auto extent = [&](int axis) { return Shape{scale, x->shape()[axis]}.numel(); };  // throws if it is too large
+  return interpolate(x, {extent(2), extent(3)}, options);
 }
 
 Tensor GlobalAvgPool2d::operator()(const Arg& x) const {

@@ -1,12 +1,13 @@
 // Planes of another size. Each axis is a selection of rows, or a weighted mean of two selections.
 #include <algorithm>
-#include <cmath>
-#include <vector>
 
 #include "asyncgrad/autograd/conv.h"
+#include "asyncgrad/autograd/copy.h"
+#include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/indexing.h"
 #include "asyncgrad/autograd/networks/windows.h"
+#include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/autograd/tape/operands.h"
 
 namespace asyncgrad {
@@ -15,41 +16,38 @@ using namespace detail;
 
 namespace {
 
-Tensor rows_of(const Tensor& x, const std::vector<std::int64_t>& places, int axis, Location where) {
-  const Tensor indices = Tensor::from(places, {static_cast<std::int64_t>(places.size())}, x.device(), where);
-  return take(Arg(x, where), Arg(indices, where), axis);
+// 0, 1, ... of the new axis. The places that follow from them are computed by operations, too, so that an axis of any
+// length is refused where its memory is.
+Tensor numbered(const Tensor& x, std::int64_t out, DType dtype, Location where) {
+  return arange(0, out, 1, {.dtype = dtype, .device = x.device()}, where);
 }
 
 Tensor nearest(const Tensor& x, int axis, std::int64_t out, Location where) {
-  const std::int64_t in = x.shape()[axis];
-  std::vector<std::int64_t> places;
-  for (std::int64_t i = 0; i < out; ++i) places.push_back(std::min(in - 1, i * in / out));
-  return rows_of(x, places, axis, where);
+  const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
+  const Tensor scaled = at(numbered(x, out, int64, where)) * x.shape()[axis];
+  return take(at(x), at(floor_divide(at(scaled), out)), axis);
 }
 
-// The place in the input, which has two neighbours there.
-double source_of(std::int64_t i, std::int64_t in, std::int64_t out, bool align_corners) {
-  if (align_corners) return out == 1 ? 0 : static_cast<double>(i * (in - 1)) / static_cast<double>(out - 1);
-  const double scale = static_cast<double>(in) / static_cast<double>(out);
-  return std::max(0.0, (static_cast<double>(i) + 0.5) * scale - 0.5);
+// The places in the input, which have two neighbours there.
+Tensor sources(const Tensor& x, int axis, std::int64_t out, bool align_corners, Location where) {
+  const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
+  const Tensor i = numbered(x, out, float64, where);
+  const auto before = static_cast<double>(x.shape()[axis]), after = static_cast<double>(out);
+  if (align_corners) return at(at(i) * (before - 1)) / std::max(after - 1, 1.0);
+  return maximum(at(at(at(i) + 0.5) * (before / after)) - 0.5, 0.0);
 }
 
 Tensor linear(const Tensor& x, int axis, std::int64_t out, bool align_corners, Location where) {
-  const std::int64_t in = x.shape()[axis];
-  std::vector<std::int64_t> below, above;
-  std::vector<double> shares;
-  for (std::int64_t i = 0; i < out; ++i) {
-    const double source = source_of(i, in, out, align_corners);
-    const auto floor = std::min(in - 1, static_cast<std::int64_t>(source));
-    below.push_back(floor);
-    above.push_back(std::min(in - 1, floor + 1));
-    shares.push_back(source - static_cast<double>(floor));
-  }
   const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
+  const std::int64_t last = x.shape()[axis] - 1;
+  const Tensor source = sources(x, axis, out, align_corners, where);
+  const Tensor below = minimum(at(to(at(floor(at(source))), int64)), last);
+  const Tensor above = minimum(at(at(below) + std::int64_t{1}), last);
   Shape along;  // so that the shares are broadcast along the axis
   for (int i = axis; i < x.rank(); ++i) along.append(i == axis ? out : 1);
-  const Tensor share = Tensor::from(shares, along, x.device(), where).to(x.dtype(), where);
-  const Tensor low = rows_of(x, below, axis, where), high = rows_of(x, above, axis, where);
+  const Tensor distance = at(source) - at(to(at(below), float64));
+  const Tensor share = to(at(reshape(at(distance), along)), x.dtype());
+  const Tensor low = take(at(x), at(below), axis), high = take(at(x), at(above), axis);
   return at(low) + at(at(share) * at(at(high) - at(low)));
 }
 

@@ -105,6 +105,7 @@ MISTAKES = [
     (ValueError, ["[Adam] lr must be finite and not negative, got -1"],
      lambda: ag.optim.Adam(ag.nn.Dense(4, 2).parameters(), lr=-1)),
     (ValueError, ["[InstanceNorm] channels must be at least 1, got 0"], lambda: ag.nn.InstanceNorm(0)),
+    (ValueError, ["too many elements: (4611686018427387904) times 3"], lambda: ag.nn.Upsample(2 ** 62)(ag.ones(1, 1, 3, 3))),
     (ValueError, ["[SGD] the list of parameters is empty", "has nothing to train"],
      lambda: ag.optim.SGD(ag.nn.Sequential(ag.nn.Flatten()).parameters(), lr=1)),
 ]

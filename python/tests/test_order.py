@@ -1,4 +1,8 @@
 """Order, selection by value and other sizes, beside NumPy."""
+import subprocess
+import sys
+import textwrap
+
 import numpy as np
 import pytest
 
@@ -59,6 +63,17 @@ def test_pooling_and_interpolation():
     assert ag.interpolate(planes, (1, 4), mode="bilinear").tolist() == [[[[1, 1.25, 1.75, 2]]]]
     with pytest.raises(TypeError, match="'nearest' or 'bilinear'"):
         ag.interpolate(planes, 2, mode="cubic")
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+def test_planes_without_memory_are_an_error(mode):
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(f"""
+        import asyncgrad as ag, resource
+        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+        try: ag.interpolate(ag.ones(1, 1, 2, 2), (2 ** 40, 1), {mode!r}).wait()
+        except ag.Error as error: print("out of memory" in str(error))
+        """)], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "True\n", done.stderr
 
 
 def test_numbers_at_equal_distances():
