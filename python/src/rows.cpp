@@ -51,9 +51,11 @@ std::uint64_t read_parameter(nb::handle given, const Asked& asked, const std::ui
   return value;
 }
 Size2d read_parameter(nb::handle given, const Asked& asked, const Size2d*) {
+  constexpr const char* wanted = "an integer or a pair (height, width)";
   const bool is_pair = PyTuple_Check(given.ptr()) != 0 || PyList_Check(given.ptr()) != 0;
-  if (is_pair ? nb::len(given) != 2 : PyIndex_Check(given.ptr()) == 0)
-    asked.refuse("an integer or a pair (height, width)", given);
+  if (!is_pair && PyIndex_Check(given.ptr()) == 0) asked.refuse(wanted, given);
+  if (is_pair && nb::len(given) != 2)
+    throw_value_error(asked.text() + " must be " + wanted + ", got " + repr_of(given));
   const auto extent = [&](nb::handle one) {
     return read_parameter(one, asked, static_cast<const std::int64_t*>(nullptr));
   };

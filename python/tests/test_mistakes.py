@@ -131,7 +131,7 @@ CALLS = [
     (TypeError, "[take] axis must be an integer, got 0.5", lambda: batch().take([0], 0.5)),
     (TypeError, "[take] indices must not be None", lambda: ag.take(batch(), None)),
     (TypeError, "[Conv2d] kernel_size must be an integer or a pair (height, width), got 'a'", lambda: ag.nn.Conv2d(1, 2, "a")),
-    (TypeError, "[Conv2d] stride must be an integer or a pair (height, width), got (1, 2, 3)", lambda: ag.nn.Conv2d(1, 2, 3, stride=(1, 2, 3))),
+    (ValueError, "[Conv2d] stride must be an integer or a pair (height, width), got (1, 2, 3)", lambda: ag.nn.Conv2d(1, 2, 3, stride=(1, 2, 3))),
     (TypeError, "[max_pool2d] padding must be an integer, got 0.5", lambda: ag.max_pool2d(ag.ones(1, 1, 4, 4), 2, padding=(0, 0.5))),
     (TypeError, "[SGD] lr must be a number, got '3'", lambda: setattr(ag.optim.SGD([ag.ones(1).requires_grad_()]), "lr", "3")),
     (TypeError, "[SGD] lr must not be None", lambda: setattr(ag.optim.SGD([ag.ones(1).requires_grad_()]), "lr", None)),
