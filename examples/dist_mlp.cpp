@@ -2,6 +2,7 @@
 //   mpiexec -n 2 dist_mlp [--parts N] [--json FILE]
 // Alone it is the same training on one process. With --parts 8 the parameters have the same bits on 1, 2, 4 or 8.
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -69,23 +70,25 @@ int main(int argc, char** argv) try {
   ag::data::Batches batches(Curve(), {.batch_size = 256, .share = parts ? parts->share() : world.share()});
 
   constexpr int epochs = 20;
-  ag::Tensor loss;
+  ag::Tensor loss;  // of the last batch: the mean over this rank's rows
   int steps = 0;
   const auto start = std::chrono::steady_clock::now();
   for (int epoch = 0; epoch < epochs; ++epoch) {
     while (const auto batch = batches.next()) {
-      const auto backward = [&](const std::vector<ag::Tensor>& rows) {
-        loss = ag::mean(ag::nn::l2_loss(net(rows[0]), rows[1]));
-        loss.backward();
+      const auto loss_of = [&](const std::vector<ag::Tensor>& rows) {
+        const ag::Tensor mean_of_rows = ag::mean(ag::nn::l2_loss(net(rows[0]), rows[1]));
+        mean_of_rows.backward();
+        return mean_of_rows.detach();
       };
       if (parts) {
+        loss = ag::zeros(ag::Shape());
         for (const int part : parts->mine()) {
-          backward(parts->rows(*batch, part));
+          loss += loss_of(parts->rows(*batch, part)) / parts->share().length;
           parts->add(adam);
         }
         parts->average(adam);
       } else {
-        backward(*batch);
+        loss = loss_of(*batch);
         ag::dist::average_gradients(adam, world);  // queued, as all else
       }
       adam.step();
@@ -95,18 +98,22 @@ int main(int argc, char** argv) try {
   }
   ag::wait_all();
   const double step_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / steps;
-  const double hidden = world.figures().hidden_share();
+  const ag::dist::Figures figures = world.figures();
+  const bool has_sent = figures.moves > 0;  // not in a world of one
 
   const double mean_loss = ag::dist::sum(loss, world).item() / world.size();
   const std::uint64_t hash = hash_of(ag::nn::parameters(net));
   if (world.rank() == 0) {
-    std::printf("%d ranks, %d parts, %.2f ms a step, %.0f %% hidden, loss %.2e, parameters_hash %016llx\n",
-                world.size(), options.parts, step_s * 1e3, hidden * 100, mean_loss,
-                static_cast<unsigned long long>(hash));
+    const std::string hidden =
+        has_sent ? std::to_string(std::lround(figures.hidden_share() * 100)) + " % hidden" : "nothing sent";
+    std::printf("%d ranks, %d parts, %.2f ms a step, %s, loss %.2e, parameters_hash %016llx\n", world.size(),
+                options.parts, step_s * 1e3, hidden.c_str(), mean_loss, static_cast<unsigned long long>(hash));
     if (!options.json.empty()) {
       std::ofstream(options.json) << "{\"ranks\": " << world.size() << ", \"parts\": " << options.parts
-                                  << ", \"hidden_share\": " << hidden << ", \"step_s\": " << step_s
-                                  << ", \"parameters_hash\": \"" << std::hex << hash << "\"}\n";
+                                  << ", \"hidden_share\": "
+                                  << (has_sent ? std::to_string(figures.hidden_share()) : "null")
+                                  << ", \"step_s\": " << step_s << ", \"parameters_hash\": \"" << std::hex << hash
+                                  << "\"}\n";
     }
   }
   return mean_loss < 1e-3 ? 0 : 1;
