@@ -56,13 +56,13 @@ Tensor own_gradient(Tensor& parameter, const Location& where) {
 }
 
 // For each parameter, whether it has a gradient on some rank. `failure`: as queue_union() returns it.
-std::vector<std::uint8_t> reached_parameters(const char* name, const std::vector<Tensor>& parameters,
+std::vector<std::uint8_t> reached_parameters(const Caller& caller, const std::vector<Tensor>& parameters,
                                              const World& world, std::exception_ptr& failure, const Location& where) {
   std::vector<std::uint8_t> has;
   for (const Tensor& parameter : parameters) has.push_back(detail::has_gradient(parameter) ? 1 : 0);
   const bool has_all = std::ranges::find(has, 0) == has.end();
   Tensor all;
-  failure = queue_union(name, has, all, world.communicator(), where);
+  failure = queue_union(caller, has, all, world.communicator(), where);
   // In a dry run there are no values, and other ranks are not asked.
   if (failure != nullptr || has_all || engine_options().schedule == Schedule::dry_run) return has;
   return all.to_vector<std::uint8_t>();
@@ -81,7 +81,7 @@ void broadcast_tensors(const std::vector<Tensor>& tensors, const World& world, L
     check_device("broadcast", impl, world);
     if (seen.emplace(impl.storage, impl.offset_bytes, impl.shape.numel()).second) different.push_back(tensor);
   }
-  throw_if(queue_move({.kind = Move::broadcast}, "broadcast", different, world.communicator(), where));
+  throw_if(queue_move({.kind = Move::broadcast}, {.name = "broadcast"}, different, world.communicator(), where));
 }
 
 std::vector<Tensor> parameters_of(const optim::Optimizer& optimizer) {
@@ -96,30 +96,33 @@ std::vector<Tensor> parameters_of(const optim::Optimizer& optimizer) {
 void average_gradients(optim::Optimizer& optimizer, const World& world, Location where) {
   if (world.size() == 1) return;
   const CallSite site(where);
-  throw_if(queue_average("average_gradients", parameters_of(optimizer), world.size(), world, where));
-}
-
-std::exception_ptr queue_average(const char* name, std::vector<Tensor> parameters, int divisor, const World& world,
-                                 const Location& where) {
-  const NoGrad no_grad;
+  const char* const name = "average_gradients";
+  std::vector<Tensor> parameters = parameters_of(optimizer);
   world.communicator()->check(name);
   for (const Tensor& parameter : parameters) check_device(name, *parameter.impl(), world);
   std::exception_ptr failure;  // of all ranks
   // What one rank alone does not queue would leave the ranks in different calls for ever.
   try {
-    const std::vector<std::uint8_t> reached = reached_parameters(name, parameters, world, failure, where);
-    std::vector<Tensor> gradients;
-    for (std::size_t i = parameters.size(); i-- > 0;) {
-      if (reached[i] != 0) gradients.push_back(own_gradient(parameters[i], where));
-    }
-    const std::exception_ptr of_moves =
-        queue_move({.kind = Move::sum, .divisor = divisor}, name, gradients, world.communicator(), where);
-    if (failure == nullptr) failure = of_moves;
+    failure = queue_average({.name = name}, std::move(parameters), world.size(), world, where);
   } catch (const std::exception& error) {
     world.communicator()->leave(error.what());
     throw;
   }
-  return failure;
+  throw_if(failure);
+}
+
+std::exception_ptr queue_average(const Caller& caller, std::vector<Tensor> parameters, int divisor, const World& world,
+                                 const Location& where) {
+  const NoGrad no_grad;
+  std::exception_ptr failure;  // of all ranks
+  const std::vector<std::uint8_t> reached = reached_parameters(caller, parameters, world, failure, where);
+  std::vector<Tensor> gradients;
+  for (std::size_t i = parameters.size(); i-- > 0;) {
+    if (reached[i] != 0) gradients.push_back(own_gradient(parameters[i], where));
+  }
+  const std::exception_ptr of_moves =
+      queue_move({.kind = Move::sum, .divisor = divisor}, caller, gradients, world.communicator(), where);
+  return failure != nullptr ? failure : of_moves;
 }
 
 Tensor sum(const Arg& tensor, const World& world) {
@@ -145,7 +148,7 @@ std::vector<Tensor> sum(const std::vector<Tensor>& tensors, const World& world, 
   for (const Tensor& tensor : tensors) check_device("sum", *tensor.impl(), world);
   const NoGrad no_grad;
   for (const Tensor& tensor : tensors) totals.push_back(tensor.detach().clone(where));
-  throw_if(queue_move({.kind = Move::sum}, "sum", totals, world.communicator(), where));
+  throw_if(queue_move({.kind = Move::sum}, {.name = "sum"}, totals, world.communicator(), where));
   return totals;
 }
 

@@ -53,11 +53,11 @@ static_assert(sizeof(Head) == 32);
 
 // What a rank does in one collective.
 struct Task {
-  std::uint64_t hash;        // of all in which ranks must agree
-  std::string_view text;     // what the program called, and where
-  std::string_view failure;  // why this rank cannot take part with its values; empty if it can
-  bool flag = false;         // is told to all ranks
-  std::uint64_t value = 0;   // so is this
+  std::uint64_t hash = 0;      // of all in which ranks must agree
+  std::string_view text{};     // what the program called, and where
+  std::string_view failure{};  // why this rank cannot take part with its values; empty if it can
+  bool flag = false;           // is told to all ranks
+  std::uint64_t value = 0;     // so is this
   // Moves the values, once all ranks have agreed. Called on the communicator's thread. `flagged`: a rank has the flag.
   std::function<void(Rounds& rounds, bool flagged)> move{};
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "asyncgrad/core/call_site.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/engine.h"
+#include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/tensor_impl.h"
 #include "asyncgrad/data/random.h"
@@ -53,7 +55,7 @@ std::int64_t agreed_seed(const World& world, int count, const Location& where) {
   if (world.size() == 1) return seed;
   world.communicator()->check("Parts");
   const Tensor seeds = Tensor::from(std::vector(static_cast<std::size_t>(count), seed), {count});
-  throw_if(queue_move({.kind = Move::broadcast}, "Parts", {seeds}, world.communicator(), where));
+  throw_if(queue_move({.kind = Move::broadcast}, {.name = "Parts"}, {seeds}, world.communicator(), where));
   // In a dry run there are no values.
   return engine_options().schedule == Schedule::dry_run ? seed : seeds.to_vector<std::int64_t>()[0];
 }
@@ -144,7 +146,8 @@ Parts& Parts::begin(const Location& where) {
   noted_.clear();
   updates_.clear();
   is_in_loop_ = true;
-  is_averaged_ = false;
+  is_counted_ = false;
+  gate_ = std::make_shared<Gate>();
   ended_ = 0;
   part_ = -1;
   where_ = where;
@@ -152,6 +155,26 @@ Parts& Parts::begin(const Location& where) {
 }
 
 void Parts::end() { is_in_loop_ = false; }
+
+// It is computed even if the program ends now, because the other ranks wait for it.
+void Parts::fail(const std::string& cause) noexcept {
+  if (!std::exchange(is_in_loop_, false)) return;
+  is_counted_ = true;
+  ++step_;
+  if (world_.size() == 1) return;
+  try {
+    check("Parts.mine");
+    queue_absence(caller(),
+                  fmt::format("[Parts.mine] an exception has left the loop at {} in part {}{}{}", where_.str(), part_,
+                              cause.empty() ? "" : ": ", cause),
+                  world_.communicator(), where_);
+    detail::compute_before_exit();
+  } catch (const std::exception& error) {
+    world_.communicator()->leave(error.what());
+  }
+}
+
+Caller Parts::caller() const { return {.name = "Parts.average", .gate = gate_}; }
 
 bool Parts::next() {
   const CallSite site(where_);
@@ -285,7 +308,8 @@ void Parts::average(optim::Optimizer& optimizer, Location where) {
       for (const nn::RunningUpdate& update : of_part) check_device("Parts.average", *update.term.impl(), world_);
     }
   }
-  if (!std::exchange(is_averaged_, true)) ++step_;
+  if (!std::exchange(is_counted_, true)) ++step_;
+  const Caller of_step = world_.size() == 1 ? Caller() : caller();
   std::exception_ptr failure;  // of all ranks
   try {
     const NoGrad no_grad;
@@ -297,11 +321,11 @@ void Parts::average(optim::Optimizer& optimizer, Location where) {
       static_cast<Leaf*>(parameter.impl()->node)->accumulate(std::move(totals[i]));
       if (world_.size() == 1 && count_ > 1) parameter.grad() /= Scalar(count_, where);
     }
-    if (world_.size() > 1) failure = queue_average("Parts.average", sums->parameters, count_, world_, where);
-    const std::exception_ptr of_updates = update_running(where);
+    if (world_.size() > 1) failure = queue_average(of_step, sums->parameters, count_, world_, where);
+    const std::exception_ptr of_updates = update_running(of_step, where);
     if (failure == nullptr) failure = of_updates;
   } catch (const std::exception& error) {
-    if (world_.size() > 1) world_.communicator()->leave(error.what());
+    if (world_.size() > 1 && !gate_->is_closed()) world_.communicator()->leave(error.what());
     throw;
   }
   throw_if(failure);
@@ -309,7 +333,7 @@ void Parts::average(optim::Optimizer& optimizer, Location where) {
 
 // Once in a step. All ranks have the terms of all parts then, and make all updates. Returns a failure of all ranks, as
 // queue_move() does.
-std::exception_ptr Parts::update_running(const Location& where) {
+std::exception_ptr Parts::update_running(const Caller& of_step, const Location& where) {
   if (updates_.empty()) return nullptr;
   const std::vector<std::vector<nn::RunningUpdate>> updates = std::exchange(updates_, {});
   std::set<DType> dtypes;
@@ -322,7 +346,7 @@ std::exception_ptr Parts::update_running(const Location& where) {
       }
     }
     Tensor all;
-    if (const std::exception_ptr failure = gather(terms, all, where)) return failure;
+    if (const std::exception_ptr failure = gather(of_step, terms, all, where)) return failure;
     for (int part = 0; part < count_; ++part) {
       std::int64_t begin = 0;
       for (const nn::RunningUpdate& update : updates.front()) {
@@ -338,13 +362,14 @@ std::exception_ptr Parts::update_running(const Location& where) {
 }
 
 // `all`: a row for each part of all ranks.
-std::exception_ptr Parts::gather(const std::vector<Tensor>& terms, Tensor& all, const Location& where) const {
+std::exception_ptr Parts::gather(const Caller& of_step, const std::vector<Tensor>& terms, Tensor& all,
+                                 const Location& where) const {
   const Tensor own = concat(terms, 0, where).reshape({length_, -1});
   all = own;
   if (world_.size() == 1) return nullptr;
   all = zeros({count_, own.shape()[1]}, {.dtype = own.dtype(), .device = own.device()}, where);
   slice(Arg(all, where), first_, first_ + length_).copy_(Arg(own, where));
-  return queue_move({.kind = Move::gather}, "Parts.average", {all}, world_.communicator(), where);
+  return queue_move({.kind = Move::gather}, of_step, {all}, world_.communicator(), where);
 }
 
 void Parts::members(nn::Members& m) {

@@ -18,11 +18,14 @@
 #include <cstdint>
 #include <exception>
 #include <iterator>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "asyncgrad/core/location.h"
+#include "asyncgrad/core/noted_error.h"
 #include "asyncgrad/core/random.h"
 #include "asyncgrad/core/tensor.h"
 #include "asyncgrad/data/share.h"
@@ -32,6 +35,9 @@
 #include "asyncgrad/optim/optimizer.h"
 
 namespace asyncgrad::dist {
+
+struct Caller;
+class Gate;
 
 // Cuts each batch into `count` parts, of which every rank computes count / size. All that is done depends on the parts and
 // on their number, and not on the number of ranks:
@@ -66,6 +72,9 @@ class Parts {
   // has a gradient, and if what was loaded is of another count. The end of a part throws Error if it has taken more than
   // 2^32 blocks of random numbers, which are those of a step, if a gradient came after add(), or if its layers have not
   // updated the same running statistics as those of the first one.
+  //
+  // An exception that leaves the loop ends the step, which counts. In a world of several the calls of average() of all
+  // other ranks fail with it, and nobody updates, as after an operation that fails. That is queued; it may wait for room.
   [[nodiscard]] Mine mine(Location where = Location::current());
 
   // The rows of a part, of this rank's rows x (N, …) of a batch: (N / (count / size), …), which share storage with x.
@@ -91,7 +100,9 @@ class Parts {
   Parts& begin(const Location& where);
   bool next();  // begins the next part; false: there is none, and the loop has ended
   int part() const { return part_; }
-  void end();
+  void end();  // of the loop
+  // The end by an exception. `cause`: its text, as far as it is known. Tells the other ranks.
+  void fail(const std::string& cause) noexcept;
   // While it lives, the thread that made it has the part's generator, and notes updates of running statistics. It ends on
   // that thread, before scopes that were there when it began.
   class Scope {
@@ -119,25 +130,29 @@ class Parts {
   };
 
   void check(const char* call) const;
+  Caller caller() const;
   std::uint64_t seed_of(int part) const;
   std::uint64_t place_of_step() const;
   void end_part();
-  std::exception_ptr update_running(const Location& where);
-  std::exception_ptr gather(const std::vector<Tensor>& terms, Tensor& all, const Location& where) const;
+  std::exception_ptr update_running(const Caller& of_step, const Location& where);
+  std::exception_ptr gather(const Caller& of_step, const std::vector<Tensor>& terms, Tensor& all,
+                            const Location& where) const;
 
   const World world_;
   const int count_, length_, first_;
   std::int64_t seed_, step_ = 0;
   std::int64_t kept_count_ = count_;  // of a checkpoint that was loaded
 
-  bool is_in_loop_ = false, is_averaged_ = false;
-  int part_ = -1;   // of the loop
-  int ended_ = 0;   // parts of the loop
-  Location where_;  // of the loop
+  bool is_in_loop_ = false;
+  bool is_counted_ = true;  // the step, because it was averaged, or an exception has left its loop
+  int part_ = -1;           // of the loop
+  int ended_ = 0;           // parts of the loop
+  Location where_;          // of the loop
   Generator generator_;
   std::vector<nn::RunningUpdate> noted_;                 // in this part
   std::vector<std::vector<nn::RunningUpdate>> updates_;  // of each part before
   std::vector<Sums> sums_;
+  std::shared_ptr<Gate> gate_;  // of the step's collectives
 };
 
 // The parts of a step, for one `for` statement.
@@ -161,7 +176,12 @@ class Parts::Mine {
   Mine(Parts& parts, const Location& where) : parts_(parts.begin(where)), scope_(std::in_place, parts) {}
   Mine(const Mine&) = delete;
   Mine& operator=(const Mine&) = delete;
-  ~Mine() { parts_.end(); }
+  ~Mine() {
+    if (std::uncaught_exceptions() > exceptions_) {
+      parts_.fail(error_.text().empty() ? "" : "the last Error here was " + error_.text());
+    }
+    parts_.end();
+  }
 
   Iterator begin() { return Iterator(*this); }
   std::default_sentinel_t end() const { return {}; }
@@ -173,6 +193,8 @@ class Parts::Mine {
     return false;
   }
 
+  const int exceptions_ = std::uncaught_exceptions();  // that were under way
+  const detail::NotedError error_;
   Parts& parts_;
   std::optional<Scope> scope_;
 };

@@ -40,40 +40,20 @@ struct Call {
   std::shared_ptr<Communicator> communicator;
   std::string text;  // for ranks whose programs differ
   std::uint64_t hash = 0;
+  std::shared_ptr<Gate> gate{};  // null: none
 };
 
 std::int64_t element_bytes(DType dtype) { return static_cast<std::int64_t>(size_bytes(dtype)); }
 
-// What all kinds have in common. It counts as unfinished until it has taken part, or is dropped. All memory that it needs
-// is taken when it is made, or before it takes part.
+// What all kinds have in common. It counts as unfinished until it has taken part, or is dropped.
 class Part : public Collective {
  public:
   explicit Part(std::shared_ptr<const Call> of_call) : call_(std::move(of_call)) { call_->communicator->note_queued(); }
   ~Part() override { note_over(); }
 
-  void run(const KernelCall& kernel_call) final {
-    try {
-      prepare(kernel_call);
-    } catch (const std::exception& error) {
-      miss(error.what());
-      throw;
-    }
-    bool is_moving = false;
-    const auto move_all = [&](Rounds& rounds, bool flagged) {
-      is_moving = true;
-      move(kernel_call, rounds, flagged);
-      is_moving = false;
-    };
-    try {
-      take_part({.hash = hash_, .text = call_->text, .failure = {}, .flag = flag_, .move = move_all});
-    } catch (...) {
-      if (is_moving) abandon();
-      throw;
-    }
-  }
   void miss(std::string_view why) noexcept final {
     try {
-      take_part({.hash = hash_, .text = call_->text, .failure = why.empty() ? "it failed" : why});
+      take_part({.failure = why.empty() ? "it failed" : why});
     } catch (...) {  // the operation has failed already
       return;
     }
@@ -85,6 +65,61 @@ class Part : public Collective {
  protected:
   Communicator& communicator() const { return *call_->communicator; }
   void set_hash(const Hash& hash) { hash_ = hash.value(); }
+  void set_first() { is_first_ = true; }  // of the gate's collectives
+
+  void take_part(Task task) {
+    task.hash = hash_;
+    task.text = call_->text;
+    Gate* const gate = call_->gate.get();
+    try {
+      if (gate != nullptr && gate->is_closed()) throw Error(gate->why());
+      communicator().run(task);
+    } catch (const std::exception& error) {
+      if (gate != nullptr && is_first_) gate->close(error.what());
+      note_over();
+      throw;
+    }
+    note_over();
+  }
+
+ private:
+  void note_over() {
+    if (!std::exchange(is_over_, true)) communicator().note_over();
+  }
+
+  const std::shared_ptr<const Call> call_;
+  bool is_over_ = false, is_first_ = false;
+  std::uint64_t hash_ = 0;
+};
+
+// Those that move something. All memory that they need is taken when they are made, or before they take part.
+class Moving : public Part {
+ public:
+  using Part::Part;
+
+  void run(const KernelCall& kernel_call) final {
+    bool is_moving = false;
+    Task task;
+    try {
+      prepare(kernel_call);
+      task = {.flag = flag_, .move = [&](Rounds& rounds, bool flagged) {
+                is_moving = true;
+                move(kernel_call, rounds, flagged);
+                is_moving = false;
+              }};
+    } catch (const std::exception& error) {
+      miss(error.what());
+      throw;
+    }
+    try {
+      take_part(std::move(task));
+    } catch (...) {
+      if (is_moving) abandon();
+      throw;
+    }
+  }
+
+ protected:
   void set_flag(bool flag) { flag_ = flag; }
 
  private:
@@ -96,22 +131,6 @@ class Part : public Collective {
   // is never freed. On the thread of prepare().
   virtual void abandon() noexcept = 0;
 
-  void take_part(const Task& task) {
-    try {
-      communicator().run(task);
-    } catch (...) {
-      note_over();
-      throw;
-    }
-    note_over();
-  }
-  void note_over() {
-    if (!std::exchange(is_over_, true)) communicator().note_over();
-  }
-
-  const std::shared_ptr<const Call> call_;
-  bool is_over_ = false;
-  std::uint64_t hash_ = 0;
   bool flag_ = false;
 };
 
@@ -133,11 +152,11 @@ Slices slices_of(Move::Kind kind, const Piece& piece, std::int64_t gathered_byte
 }
 
 // Moves a piece. Its operands are the token, then each tensor of which the piece has a segment, then perhaps others.
-class PieceMove final : public Part {
+class PieceMove final : public Moving {
  public:
   // `first`: of its first segment; the operation has a use of it.
   PieceMove(std::shared_ptr<const Call> of_call, Move how, Piece moved, Slices owned, Storage& first)
-      : Part(of_call), how_(how), piece_(std::move(moved)), slices_(std::move(owned)), first_(first) {
+      : Moving(of_call), how_(how), piece_(std::move(moved)), slices_(std::move(owned)), first_(first) {
     Hash hash;
     hash.add(of_call->hash);
     for (const Segment& segment : piece_.segments) {
@@ -206,17 +225,18 @@ class PieceMove final : public Part {
 };
 
 // Its operands are the token and the result.
-class Union final : public Part {
+class Union final : public Moving {
   using Bytes = std::vector<std::uint8_t>;
 
  public:
   Union(std::shared_ptr<const Call> of_call, std::vector<std::uint8_t> has)
-      : Part(of_call),
+      : Moving(of_call),
         has_(std::move(has)),
         all_(std::make_unique<Bytes>(has_.size() * static_cast<std::size_t>(communicator().size()))) {
     Hash hash;
     hash.add(of_call->hash);
     set_hash(hash);
+    set_first();
     set_flag(std::ranges::find(has_, 0) != has_.end());
   }
 
@@ -235,6 +255,18 @@ class Union final : public Part {
   std::unique_ptr<Bytes> all_;  // of all ranks
 };
 
+// Its operand is the token.
+class Absence final : public Part {
+ public:
+  Absence(std::shared_ptr<const Call> of_call, std::string why) : Part(std::move(of_call)), why_(std::move(why)) {
+    set_first();
+  }
+  void run(const KernelCall&) override { miss(why_); }
+
+ private:
+  const std::string why_;
+};
+
 // Returns what the operation has thrown under Schedule::immediate. It has taken part then, so that the ranks are still
 // at the same place; what it throws otherwise is this rank's alone.
 std::exception_ptr submit_part(const std::shared_ptr<Part>& part, const char* name,
@@ -250,7 +282,7 @@ std::exception_ptr submit_part(const std::shared_ptr<Part>& part, const char* na
   return nullptr;
 }
 
-std::shared_ptr<const Call> call_of(const char* name, const std::vector<Tensor>& tensors, std::uint64_t kind,
+std::shared_ptr<const Call> call_of(const Caller& caller, const std::vector<Tensor>& tensors, std::uint64_t kind,
                                     const std::shared_ptr<Communicator>& communicator, const Location& where) {
   Hash hash;
   hash.add(kind);
@@ -264,10 +296,12 @@ std::shared_ptr<const Call> call_of(const char* name, const std::vector<Tensor>&
           fmt::format("{}{} {}", i == 0 ? "" : ", ", asyncgrad::name(tensors[i].dtype()), tensors[i].shape().str());
   }
   if (tensors.size() > 4) shapes += fmt::format(" and {} more", tensors.size() - 4);
-  return std::make_shared<const Call>(Call{
-      .communicator = communicator,
-      .text = fmt::format("{} of {}, queued at {}", name, shapes.empty() ? "nothing" : shapes, origin_at(where).str()),
-      .hash = hash.value()});
+  return std::make_shared<const Call>(
+      Call{.communicator = communicator,
+           .text = fmt::format("{} of {}, queued at {}", caller.name, shapes.empty() ? "nothing" : shapes,
+                               origin_at(where).str()),
+           .hash = hash.value(),
+           .gate = caller.gate});
 }
 
 }  // namespace
@@ -291,10 +325,20 @@ std::vector<Piece> cut(std::span<const Tensor> tensors, std::int64_t max_bytes) 
   return pieces;
 }
 
-std::exception_ptr queue_move(Move move, const char* name, const std::vector<Tensor>& tensors,
+void Gate::close(const char* why) noexcept {
+  if (is_closed()) return;
+  try {
+    why_ = why;
+  } catch (const std::exception&) {  // there is no memory for it
+    why_.clear();
+  }
+  is_closed_.store(true, std::memory_order_release);
+}
+
+std::exception_ptr queue_move(Move move, const Caller& caller, const std::vector<Tensor>& tensors,
                               const std::shared_ptr<Communicator>& communicator, const Location& where) {
   const std::shared_ptr<const Call> call =
-      call_of(name, tensors, (static_cast<std::uint64_t>(move.divisor) << 8) + move.kind + 1, communicator, where);
+      call_of(caller, tensors, (static_cast<std::uint64_t>(move.divisor) << 8) + move.kind + 1, communicator, where);
   prepare_for_collectives(communicator->token().device(), Communicator::ranks_in_process);
   const std::int64_t gathered_bytes =
       move.kind == Move::gather ? tensors[0].numel() * element_bytes(tensors[0].dtype()) : 0;
@@ -310,20 +354,28 @@ std::exception_ptr queue_move(Move move, const char* name, const std::vector<Ten
     Storage& first = *tensors[pieces[i].segments.front().tensor].impl()->storage;
     Slices slices = slices_of(move.kind, pieces[i], gathered_bytes, communicator->size());
     const auto part = std::make_shared<PieceMove>(call, move, std::move(pieces[i]), std::move(slices), first);
-    const std::exception_ptr thrown = submit_part(part, name, operands, where);
+    const std::exception_ptr thrown = submit_part(part, caller.name, operands, where);
     if (failure == nullptr) failure = thrown;
   }
   return failure;
 }
 
-std::exception_ptr queue_union(const char* name, std::vector<std::uint8_t> has, Tensor& result,
+std::exception_ptr queue_union(const Caller& caller, std::vector<std::uint8_t> has, Tensor& result,
                                const std::shared_ptr<Communicator>& communicator, const Location& where) {
   const Device device = communicator->token().device();
   result = make_tensor({static_cast<std::int64_t>(has.size())}, uint8, device);
-  const std::shared_ptr<const Call> call = call_of(name, {result}, 0, communicator, where);
+  const std::shared_ptr<const Call> call = call_of(caller, {result}, 0, communicator, where);
   prepare_for_collectives(device, Communicator::ranks_in_process);
   const OperandRef operands[] = {writes(communicator->token()), writes(result)};
-  return submit_part(std::make_shared<Union>(call, std::move(has)), name, operands, where);
+  return submit_part(std::make_shared<Union>(call, std::move(has)), caller.name, operands, where);
+}
+
+void queue_absence(const Caller& caller, std::string why, const std::shared_ptr<Communicator>& communicator,
+                   const Location& where) {
+  const std::shared_ptr<const Call> call = call_of(caller, {}, 0, communicator, where);
+  prepare_for_collectives(communicator->token().device(), Communicator::ranks_in_process);
+  const OperandRef operands[] = {writes(communicator->token())};
+  throw_if(submit_part(std::make_shared<Absence>(call, std::move(why)), caller.name, operands, where));
 }
 
 }  // namespace asyncgrad::dist

@@ -78,6 +78,8 @@ class AsyncError : public Error {
 inline constexpr const char* failed_cast = "an argument is of another type than is asked for";
 // Sets Python's error for the exception that is being handled.
 void set_python_error() noexcept;
+// "KeyError: 'x'", of a class and of an object of it; either may be null. While no error of Python is set.
+std::string text_of_exception(nb::handle kind, nb::handle raised);
 [[noreturn]] void throw_value_error(const std::string& text);
 [[noreturn]] void throw_index_error(const std::string& text);
 

@@ -11,8 +11,60 @@ int int_from(nb::handle given, const Asked& asked) {
   return read_parameter(given, asked, static_cast<const int*>(nullptr));
 }
 
+// The loop over the parts of a step: yields what a generator of Python yields, which has the scope of the loop. When an
+// exception leaves the loop, a generator is closed and does not see it. An object of C++ does: it is destroyed while the
+// exception is set.
+class LoopOverParts {
+ public:
+  LoopOverParts(nb::object parts, nb::object generator)
+      : object_(std::move(parts)), parts_(*nb::inst_ptr<dist::Parts>(object_)), generator_(std::move(generator)) {}
+  LoopOverParts(const LoopOverParts&) = delete;
+  LoopOverParts& operator=(const LoopOverParts&) = delete;
+  ~LoopOverParts() {
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    // A generator of the program that has the loop in it may be closed in its midst: that is no failure.
+    const bool has_failed = type != nullptr && PyErr_GivenExceptionMatches(type, PyExc_GeneratorExit) == 0;
+    if (has_begun_ && has_failed) {
+      PyErr_NormalizeException(&type, &value, &traceback);
+      fail(type, value);
+    }
+    generator_.reset();
+    if (has_begun_) parts_.end();
+    PyErr_Restore(type, value, traceback);
+  }
+
+  nb::object next() {
+    if (!has_begun_) parts_.begin(here());
+    has_begun_ = true;
+    nb::object item = nb::steal(PyIter_Next(generator_.ptr()));
+    if (item.is_valid()) return item;
+    if (PyErr_Occurred() != nullptr) throw nb::python_error();
+    throw nb::stop_iteration();
+  }
+
+ private:
+  void fail(nb::handle type, nb::handle value) noexcept {
+    try {
+      parts_.fail(text_of_exception(type, value));
+    } catch (const std::exception&) {  // there is no memory for the text
+      parts_.fail("");
+    }
+  }
+
+  const nb::object object_;
+  dist::Parts& parts_;
+  nb::object generator_;
+  bool has_begun_ = false;
+};
+
 void bind_parts(nb::module_& m) {
   using dist::Parts;
+  nb::class_<LoopOverParts>(m, "_LoopOverParts")
+      .def(nb::init<nb::object, nb::object>(), nb::arg("parts"), nb::arg("generator"))
+      .def(
+          "__iter__", [](nb::handle self) { return nb::borrow(self); }, nb::sig("def __iter__(self) -> Iterator[int]"))
+      .def("__next__", &LoopOverParts::next, nb::sig("def __next__(self) -> int"));
   nb::class_<Parts>(m, "_Parts")
       .def(
           "__init__",
@@ -24,9 +76,7 @@ void bind_parts(nb::module_& m) {
       .def_prop_ro(
           "share", [](const Parts& self) { return shown(self.share()); },
           "This process's rows of each batch, for Batches(share=...): those of its parts.")
-      .def("_begin", [](Parts& self) { self.begin(here()); })
       .def("_next", [](Parts& self) { return self.next() ? nb::cast(self.part()) : nb::none(); })
-      .def("_end", &Parts::end)
       .def("_rows",
            [](const Parts& self, nb::handle x, nb::handle part) {
              const Call call(x);

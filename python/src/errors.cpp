@@ -74,18 +74,23 @@ void set_python_error() noexcept {
   }
 }
 
+std::string text_of_exception(nb::handle kind, nb::handle raised) {
+  std::string text = "an exception";
+  if (kind.is_valid()) text = utf8_of(nb::getattr(kind, "__name__", nb::str("an exception")));
+  if (!raised.is_valid()) return text;
+  // A __str__ may raise.
+  const nb::object shown = nb::steal(unless_interpreter_ends([&] { return PyObject_Str(raised.ptr()); }));
+  PyErr_Clear();
+  return shown.is_valid() ? text + ": " + utf8_of(shown) : text;
+}
+
 void throw_callback_error(const char* operation) {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
   unless_interpreter_ends([&] { PyErr_NormalizeException(&type, &value, &traceback); });
   const nb::object kind = nb::steal(type), raised = nb::steal(value), trace = nb::steal(traceback);
-  std::string text = "an exception";
-  if (kind.is_valid()) text = utf8_of(nb::getattr(kind, "__name__", nb::str("an exception")));
+  const std::string text = text_of_exception(kind, raised);
   if (raised.is_valid()) {
-    // A __str__ may raise.
-    const nb::object shown = nb::steal(unless_interpreter_ends([&] { return PyObject_Str(raised.ptr()); }));
-    PyErr_Clear();
-    if (shown.is_valid()) text += ": " + utf8_of(shown);
     if (trace.is_valid()) PyException_SetTraceback(raised.ptr(), trace.ptr());
     const nb::object kept = nb::steal(unless_interpreter_ends(
         [&] { return PyObject_CallFunction(exception_keeper, "ssO", operation, text.c_str(), raised.ptr()); }));

@@ -159,6 +159,41 @@ def test_parts_have_the_same_bits_on_any_number_of_processes():
     assert len(lines) == 1
 
 
+LEFT = """
+import os, asyncgrad as ag
+world = ag.dist.world(timeout_s=20)
+parts = ag.dist.Parts(world, 2)
+weight = ag.parameter(ag.ones(2))
+sgd = ag.optim.SGD([weight], lr=1.0)
+
+def step(fails):
+    for part in parts.mine():
+        if fails and part == 1:
+            raise KeyError("no rows")
+        (weight * part).sum().backward()
+        parts.add(sgd)
+    parts.average(sgd)
+    sgd.step()
+    ag.wait_all()
+
+try:
+    step(True)
+except KeyError as error:
+    text = str(error) if world.rank == world.size - 1 else "on another process"
+except ag.Error as error:
+    text = "'no rows'" if "rank 1: [Parts.mine] an exception has left the loop at " in str(error) else "?"
+    text += "" if " in part 1: KeyError: 'no rows'" in str(error) else str(error)
+ag.recover()
+sgd.zero_grad()
+step(False)
+os.write(1, f"result {text} {weight.tolist()}\\n".encode())
+"""
+
+
+def test_an_exception_in_a_loop_over_parts_is_told_to_all():
+    assert {line for _, line in outputs_of(LEFT)} == {"result 'no rows' [0.5, 0.5]"}
+
+
 def test_parts_put_the_generator_back():
     parts, before = ag.dist.Parts(ag.dist.world(), 2), ag.default_generator()
     place = before.place

@@ -130,6 +130,16 @@ TEST_P(Mpi, FailureOfOneRankIsThatOfAll) {
       << output.text;
 }
 
+TEST_P(Mpi, ExceptionInALoopOverPartsIsToldToAll) {
+  constexpr const char* told = "[Parts.average] rank 1: [Parts.mine] an exception has left the loop at mpi_world.cc:";
+  Output output = run(2, "leave_loop");
+  EXPECT_EQ(output.status, 0) << output.text;
+  EXPECT_THAT(output.lines(), testing::UnorderedElementsAre(StartsWith(told), "weight -0.5", "weight -0.5"));
+  output = run(2, "leave_loop_and_end");
+  EXPECT_EQ(output.status, 0) << output.text;
+  EXPECT_THAT(output.lines(), testing::ElementsAre(StartsWith(told))) << output.text;
+}
+
 TEST_P(Mpi, ProgramsThatDifferAreNamed) {
   const Output output = run(2, "differ");
   EXPECT_THAT(output.lines(), SizeIs(4)) << output.text;

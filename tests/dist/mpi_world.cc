@@ -132,6 +132,39 @@ void fail(const ag::dist::World& world) {
   say(world, "weight {}", weight.to_vector<float>()[0]);
 }
 
+// An exception leaves the last rank's loop over its parts, before or after the others come to their average. It ends its
+// program at once, or goes on with the next step.
+void leave_loop(const ag::dist::World& world, bool ends) {
+  const bool is_last = world.rank() == world.size() - 1;
+  ag::dist::Parts parts(world, 4);
+  const ag::Tensor weight = ag::parameter(ag::ones({4}));
+  ag::optim::SGD sgd({weight}, {.lr = 1});
+  const auto step = [&](bool fails) {
+    for (const int part : parts.mine()) {
+      if (fails && is_last) throw std::runtime_error("no rows today");
+      ag::sum(weight * part).backward();
+      parts.add(sgd);
+    }
+    if (ends) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    parts.average(sgd);
+    sgd.step();
+    weight.wait();
+  };
+  std::string message;
+  try {
+    message = message_of([&] { step(true); });
+  } catch (const std::runtime_error& error) {
+    message = error.what();
+  }
+  if (ends && is_last) return;
+  if (!is_last) say(world, "{}", message);
+  if (ends) return;
+  ag::recover();
+  sgd.zero_grad();
+  step(false);
+  say(world, "weight {}", weight.to_vector<float>()[0]);
+}
+
 // Another shape, another number of calls, another order.
 void differ(const ag::dist::World& world) {
   const ag::Tensor x = ag::ones({world.rank() == 0 ? 3 : 4}), y = ag::ones({2});
@@ -253,6 +286,8 @@ const std::map<std::string, std::function<void(const ag::dist::World&)>> scenari
     {"train_parts", train_parts},
     {"fail", fail},
     {"differ", differ},
+    {"leave_loop", [](const ag::dist::World& world) { leave_loop(world, false); }},
+    {"leave_loop_and_end", [](const ag::dist::World& world) { leave_loop(world, true); }},
     {"end_early", end_early},
     {"stop", [](const ag::dist::World& world) { get_signal(world, SIGSTOP); }},
     {"stop_two", [](const ag::dist::World& world) { get_signal(world, SIGSTOP, 2); }},

@@ -1,7 +1,10 @@
 // Trainings in parts whose programs make mistakes, or whose operations fail.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -81,7 +84,7 @@ TEST(Parts, RefuseCallsInAnotherOrder) {
   EXPECT_THAT(
       message_of([&] { parts.average(sgd); }),
       HasSubstr(
-          "[Parts.average] step 1 has averaged this optimiser's gradients before; a loop over mine() begins the next"));
+          "[Parts.average] step 5 has averaged this optimiser's gradients before; a loop over mine() begins the next"));
   EXPECT_THAT(
       message_of([&] { static_cast<void>(parts.mine()); }),
       HasSubstr("[Parts.mine] a parameter (2) has a gradient before the first part, which would be counted again; "
@@ -209,6 +212,124 @@ TEST(Parts, GoOnAfterAFailure) {
   }
   // A second object, as there is no common recover() of threads.
   EXPECT_EQ(trained(2, 0), trained_as(dist::World(), 0, 8, 4));
+}
+
+// --- Loops that an exception leaves.
+
+// A step of one weight, the gradient of which is the part's number.
+void train_step(dist::Parts& parts, optim::SGD& sgd, const Tensor& w) {
+  for (const int part : parts.mine()) {
+    sum(w * part).backward();
+    parts.add(sgd);
+  }
+  parts.average(sgd);
+}
+
+// What a rank has caught, in a step of which the last part fails as `fail` does.
+std::string caught(dist::Parts& parts, const std::function<Tensor()>& fail) {
+  const Tensor w = parameter(ones({2})), other = parameter(ones({2}));
+  optim::SGD sgd({w, other}, {.lr = 1});
+  std::string message = "nothing was thrown";
+  try {
+    for (const int part : parts.mine()) {
+      Tensor loss = sum(w * part);
+      if (part == 1) loss = loss + sum(other);  // so that there are ranks that lack its gradient
+      if (part == parts.count() - 1) loss = loss + sum(fail());
+      loss.backward();
+      parts.add(sgd);
+    }
+    parts.average(sgd);
+    sgd.step();
+    w.wait();
+  } catch (const std::exception& error) {
+    message = error.what();
+  }
+  sgd.zero_grad();
+  return message;
+}
+
+// All other ranks have the cause at once, and all go on together.
+TEST(Parts, TellOtherRanksThatAnExceptionHasLeftTheLoop) {
+  const EngineOptions before = engine_options();
+  struct Case {
+    std::function<Tensor()> fail;
+    std::string own, of_others;
+  };
+  const std::vector<Case> cases{
+      {[]() -> Tensor { throw std::runtime_error("no rows today"); }, "no rows today", " in part 3"},
+      {[] {
+         return matmul(ones({2, 3}), ones({2, 3}));
+       },
+       "[matmul] inner dimensions differ", " in part 3: the last Error here was [matmul] inner dimensions differ"},
+      // Under Schedule::immediate it throws at its call, and otherwise at the wait.
+      {[] {
+         const Tensor x = custom("reading", {.shape = {2}}, {},
+                                 [](const CustomCall&) { throw std::runtime_error("the disk is full"); });
+         x.wait();
+         return x;
+       },
+       "[reading] the disk is full", " in part 3: the last Error here was [reading] the disk is full"}};
+  for (const Schedule schedule : {Schedule::oldest_first, Schedule::immediate}) {
+    EngineOptions options = before;
+    options.schedule = schedule;
+    set_engine_options(options);
+    for (const Case& one : cases) {
+      for (const int ranks : {2, 4}) {
+        as_ranks(ranks, [&](const dist::World& world) {
+          dist::Parts parts(world, 4);
+          const std::string message = caught(parts, one.fail);
+          if (world.rank() == ranks - 1) {
+            EXPECT_THAT(message, HasSubstr(one.own));
+          } else {
+            EXPECT_THAT(message, HasSubstr(fmt::format("rank {}: [Parts.mine] an exception has left the loop at "
+                                                       "parts_mistakes_test.cpp:",
+                                                       ranks - 1)));
+            EXPECT_THAT(message, HasSubstr(one.of_others));
+          }
+          const Tensor v = parameter(ones({2}));
+          optim::SGD sgd({v}, {.lr = 1});
+          train_step(parts, sgd, v);
+          EXPECT_EQ(v.grad().to_vector<float>(), std::vector<float>(2, 1.5F)) << "the next step";
+        });
+        recover();
+      }
+    }
+  }
+  set_engine_options(before);
+}
+
+// So that random numbers are the same on any number of ranks also after an exception that the program has caught.
+TEST(Parts, CountAStepThatAnExceptionHasLeft) {
+  for (const int ranks : {1, 2}) {
+    as_ranks(ranks, [&](const dist::World& world) {
+      dist::Parts parts(world, 4);
+      caught(parts, []() -> Tensor { throw std::runtime_error("no rows today"); });
+      EXPECT_EQ(*kept_numbers(parts).at("step"), 1);
+      for (const int part : parts.mine()) {
+        if (part >= 0) break;
+      }
+      EXPECT_EQ(*kept_numbers(parts).at("step"), 1) << "a loop that the program has left otherwise";
+    });
+    recover();
+  }
+}
+
+// The exceptions of all ranks, of which none comes to the average.
+TEST(Parts, GoOnAfterExceptionsOnAllRanks) {
+  as_ranks(2, [&](const dist::World& world) {
+    dist::Parts parts(world, 4);
+    const Tensor w = parameter(ones({2}));
+    optim::SGD sgd({w}, {.lr = 1});
+    EXPECT_THROW(
+        {
+          for (int part : parts.mine()) {
+            if (part >= 0) throw std::runtime_error("no rows today");
+          }
+        },
+        std::runtime_error);
+    train_step(parts, sgd, w);
+    EXPECT_EQ(w.grad().to_vector<float>(), std::vector<float>(2, 1.5F));
+  });
 }
 
 }  // namespace

@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "asyncgrad/asyncgrad.h"
@@ -28,6 +30,18 @@ inline std::string bytes_of(const std::vector<Tensor>& tensors) {
     tensor.dtype() == float64 ? append(tensor.to_vector<double>()) : append(tensor.to_vector<float>());
   }
   return bytes;
+}
+
+// The numbers that a checkpoint keeps of `parts`, by name.
+inline std::map<std::string, std::int64_t*> kept_numbers(dist::Parts& parts) {
+  struct Numbers final : nn::Members::Visitor {
+    void layer(const std::string&, const std::string&) override {}
+    void tensor(const std::string&, Tensor&) override {}
+    void value(const std::string& path, nn::Value value) override { places[path] = std::get<std::int64_t*>(value); }
+    std::map<std::string, std::int64_t*> places;
+  } numbers;
+  nn::Members::visit(parts, numbers);
+  return numbers.places;
 }
 
 // A random training. Everything follows from the seed: its layers, its data, its optimiser.

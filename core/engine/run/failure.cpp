@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "asyncgrad/core/memory/planner.h"
+#include "asyncgrad/core/noted_error.h"
 
 namespace asyncgrad::detail {
 
@@ -151,6 +152,7 @@ void Failures::print_undelivered() const noexcept {
 // If there is no memory for the Error, the failure is not reported.
 Error Failures::report(Failure& failure) {
   Error error(failure.message, ErrorKind::asynchronous, failure.parts);
+  NotedError::note(failure.message);
   note_reported(failure);
   return error;
 }

@@ -81,15 +81,16 @@ class Parts(_core._Parts):
     def mine(self) -> _Iterator[int]:
         """Begins a step: the numbers of this process's parts, for one `for` statement.
 
-        It drops what is left of a step that was not averaged, because of an exception for example.
+        It drops what is left of a step that was not averaged, because of an exception for example. An exception that
+        leaves the loop ends the step: average() fails with it on all other processes. That is told when the statement
+        drops this object, so do not keep it in a variable.
         """
-        self._begin()
-        try:
-            with _core._Scope(self):
-                while (part := self._next()) is not None:
-                    yield part
-        finally:
-            self._end()
+        return _core._LoopOverParts(self, self._parts_of_step())
+
+    def _parts_of_step(self):
+        with _core._Scope(self):
+            while (part := self._next()) is not None:
+                yield part
 
     def rows(self, batch, part):
         """The rows of a part, of this process's rows of a batch: a tensor, or a tuple or list of them."""
