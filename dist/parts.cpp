@@ -104,7 +104,8 @@ bool are_alike(const std::vector<nn::RunningUpdate>& a, const std::vector<nn::Ru
 std::string str_of(const std::vector<nn::RunningUpdate>& updates) {
   std::string text;
   for (const nn::RunningUpdate& update : updates) {
-    text += fmt::format("{}keep {} of {}", text.empty() ? "" : ", ", update.keep, update.running.shape().str());
+    text += fmt::format("{}keep {} of {} {}", text.empty() ? "" : ", ", update.keep, name(update.running.dtype()),
+                        update.running.shape().str());
   }
   return text.empty() ? "none" : text;
 }
@@ -174,7 +175,12 @@ void Parts::fail(const std::string& cause) noexcept {
   }
 }
 
-Caller Parts::caller() const { return {.name = "Parts.average", .gate = gate_}; }
+Caller Parts::caller() const {
+  return {.name = "Parts.average",
+          .details = fmt::format("step {}, seed {}, running statistics: {}", step_, seed_,
+                                 updates_.empty() ? "none" : str_of(updates_.front())),
+          .gate = gate_};
+}
 
 bool Parts::next() {
   const CallSite site(where_);

@@ -286,6 +286,7 @@ std::shared_ptr<const Call> call_of(const Caller& caller, const std::vector<Tens
                                     const std::shared_ptr<Communicator>& communicator, const Location& where) {
   Hash hash;
   hash.add(kind);
+  for (const char letter : caller.details) hash.add(static_cast<unsigned char>(letter));
   std::string shapes;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     hash.add(static_cast<std::uint64_t>(tensors[i].dtype()));
@@ -298,8 +299,8 @@ std::shared_ptr<const Call> call_of(const Caller& caller, const std::vector<Tens
   if (tensors.size() > 4) shapes += fmt::format(" and {} more", tensors.size() - 4);
   return std::make_shared<const Call>(
       Call{.communicator = communicator,
-           .text = fmt::format("{} of {}, queued at {}", caller.name, shapes.empty() ? "nothing" : shapes,
-                               origin_at(where).str()),
+           .text = fmt::format("{} of {}, queued at {}{}{}", caller.name, shapes.empty() ? "nothing" : shapes,
+                               origin_at(where).str(), caller.details.empty() ? "" : ", ", caller.details),
            .hash = hash.value(),
            .gate = caller.gate});
 }

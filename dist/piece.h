@@ -62,6 +62,7 @@ class Gate {
 // A call of the program that queues collectives.
 struct Caller {
   const char* name = "";                 // a literal
+  std::string details{};                 // what else than shapes and types the ranks must agree in: "step 3, seed 5"
   std::shared_ptr<Gate> gate = nullptr;  // of its collectives; null: they have none
 };
 

@@ -214,7 +214,7 @@ TEST(Parts, GoOnAfterAFailure) {
   EXPECT_EQ(trained(2, 0), trained_as(dist::World(), 0, 8, 4));
 }
 
-// --- Loops that an exception leaves.
+// --- Ranks that differ.
 
 // A step of one weight, the gradient of which is the part's number.
 void train_step(dist::Parts& parts, optim::SGD& sgd, const Tensor& w) {
@@ -224,6 +224,62 @@ void train_step(dist::Parts& parts, optim::SGD& sgd, const Tensor& w) {
   }
   parts.average(sgd);
 }
+
+// As when one rank alone has loaded a checkpoint: its random numbers would be those of another step.
+TEST(Parts, RefuseAnotherStepOrSeedOnAnotherRank) {
+  for (const char* number : {"step", "seed"}) {
+    as_ranks(2, [&](const dist::World& world) {
+      const Tensor w = parameter(ones({2}));
+      optim::SGD sgd({w}, {.lr = 1});
+      dist::Parts parts(world, 2);
+      *kept_numbers(parts).at("seed") = 5;
+      train_step(parts, sgd, w);
+      sgd.step();
+      EXPECT_EQ(message_of([&] { w.wait(); }), "nothing was thrown");
+      sgd.zero_grad();
+      if (world.rank() == 1) *kept_numbers(parts).at(number) += 7;
+      train_step(parts, sgd, w);
+      const std::string message = message_of([&] { w.grad().wait(); });
+      EXPECT_THAT(message, HasSubstr("the programs of the ranks differ: rank 0 calls Parts.average of"));
+      EXPECT_THAT(message, HasSubstr(", step 2, seed 5, running statistics: none; rank 1 calls Parts.average of"));
+      EXPECT_THAT(message, HasSubstr(number == std::string("step") ? ", step 9, seed 5," : ", step 2, seed 12,"));
+      EXPECT_EQ(dist::sum(ones({1}), world).item(), 2) << "the next call";
+    });
+    recover();
+  }
+}
+
+TEST(Parts, RefuseOtherRunningStatisticsOnAnotherRank) {
+  const auto differ = [](const Tensor& first, double keep_of_first, const Tensor& second, double keep_of_second) {
+    std::string message;
+    as_ranks(2, [&](const dist::World& world) {
+      const Tensor running = (world.rank() == 0 ? first : second).clone(), w = parameter(ones({2}));
+      const double keep = world.rank() == 0 ? keep_of_first : keep_of_second;
+      optim::SGD sgd({w}, {.lr = 1});
+      dist::Parts parts(world, 2);
+      for (const int part : parts.mine()) {
+        nn::update_running(running, keep, full(running.shape(), part, {.dtype = running.dtype()}), 1);
+        sum(w).backward();
+        parts.add(sgd);
+      }
+      parts.average(sgd);
+      const std::string own = message_of([&] { running.wait(); });
+      if (world.rank() == 0) message = own;
+      EXPECT_EQ(dist::sum(ones({1}), world).item(), 2) << "the next call";
+    });
+    recover();
+    return message;
+  };
+  EXPECT_EQ(differ(zeros({6}), 0.5, zeros({6}), 0.5), "nothing was thrown");
+  const std::string shapes = differ(zeros({6}), 0.5, zeros({2, 3}), 0.5);
+  EXPECT_THAT(shapes, HasSubstr("running statistics: keep 0.5 of float32 (6); rank 1 calls Parts.average of"));
+  EXPECT_THAT(shapes, HasSubstr("running statistics: keep 0.5 of float32 (2, 3)."));
+  const std::string types = differ(zeros({6}), 0.5, zeros({6}, {.dtype = float64}), 0.5);
+  EXPECT_THAT(types, HasSubstr("running statistics: keep 0.5 of float64 (6)."));
+  EXPECT_THAT(differ(zeros({6}), 0.5, zeros({6}), 0.25), HasSubstr("running statistics: keep 0.25 of float32 (6)."));
+}
+
+// --- Loops that an exception leaves.
 
 // What a rank has caught, in a step of which the last part fails as `fail` does.
 std::string caught(dist::Parts& parts, const std::function<Tensor()>& fail) {

@@ -311,7 +311,7 @@ TEST(Parts, RefuseOtherUpdatesInAnotherPart) {
       }),
       HasSubstr(
           "[Parts.mine] parts 0 and 1 update running statistics in different ways, 0 and 1 of them: none, and keep "
-          "0.9 of (2); each part makes the same updates, in the same order"));
+          "0.9 of float32 (2); each part makes the same updates, in the same order"));
   EXPECT_THAT(message_of([&] { nn::update_running(mean, 0.9, ones({3}), 0.1); }),
               HasSubstr("[update_running] running float32 (2) and value float32 (3) differ"));
 }
