@@ -51,7 +51,7 @@ inline const ConvCase large_convs[] = {
     {{70, 3, 4, 4}, {5, 3, 3, 3}, {.padding = 1}},
     // Few pixels and few elements of a sum; all columns in classes of their own; a source that is read along pixels.
     {{20, 8, 3, 4}, {32, 8, 1, 1}},
-    {{12, 12, 7, 9}, {20, 12, 7, 11}, {.padding = {3, 5}}},
+    {{4, 5, 7, 9}, {16, 5, 7, 11}, {.padding = {3, 5}}},
     {{2, 5, 8, 16}, {3, 5, 1, 1}},
     // Strides with padding, and outputs in vectors: as many sorted elements as there are, or fewer.
     {{3, 9, 17, 13}, {16, 9, 5, 5}, {.stride = {4, 3}, .padding = 2}},

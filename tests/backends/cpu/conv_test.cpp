@@ -69,9 +69,11 @@ void expect_counts(const Case& c) {
 }
 
 TEST(ConvKernels, CountEveryElementOnce) {
-  for (const Case& c : {Case{1, 1, 1, 1, 1, 0, 1, 1}, Case{2, 3, 5, 7, 3, 0, 1, 1}, Case{2, 3, 5, 7, 3, 2, 2, 1},
-                        Case{3, 40, 17, 9, 3, 1, 1, 1}, Case{2, 300, 5, 8, 1, 0, 1, 1}, Case{2, 8, 8, 17, 5, 2, 3, 8},
-                        Case{1, 300, 33, 10, 1, 0, 2, 3}, Case{9, 1, 6, 20, 5, 0, 1, 1}}) {
+  for (const Case& c :
+       {Case{1, 1, 1, 1, 1, 0, 1, 1}, Case{2, 3, 5, 7, 3, 0, 1, 1}, Case{2, 3, 5, 7, 3, 2, 2, 1},
+        Case{3, 40, 17, 9, 3, 1, 1, 1}, Case{2, 300, 5, 8, 1, 0, 1, 1}, Case{2, 8, 8, 17, 5, 2, 3, 8},
+        Case{1, 300, 33, 10, 1, 0, 2, 3}, Case{9, 1, 6, 20, 5, 0, 1, 1}, Case{3, 40, 80, 7, 3, 1, 2, 40},
+        Case{1, 33, 33, 61, 3, 1, 2, 33}, Case{2, 24, 24, 5, 9, 4, 1, 24}}) {
     SCOPED_TRACE(::testing::Message() << c.channels << " channels, edge " << c.edge);
     expect_counts<float>(c);
     expect_counts<double>(c);
