@@ -43,7 +43,7 @@ void end(Storage& storage) noexcept {
     release = std::move(found->second);
     all.of.erase(found);
   }
-  release();
+  if (release) release();
 }
 
 }  // namespace asyncgrad::detail::foreign

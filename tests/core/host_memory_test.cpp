@@ -51,6 +51,12 @@ TEST(FromHostMemory, SharesTheMemoryAndReleasesItOnce) {
   EXPECT_EQ(released, 1);
 }
 
+TEST(FromHostMemory, MayHaveNothingToRelease) {
+  std::vector<float> values{1, 2, 3};
+  EXPECT_EQ(sum(from_host_memory(values.data(), float32, {3}, nullptr)).item(), 6);
+  wait_all();
+}
+
 TEST(FromHostMemory, LastsAsLongAsQueuedOperations) {
   std::vector<double> values(1 << 20, 1.0);
   bool is_released = false;
