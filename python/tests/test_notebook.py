@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import asyncgrad as ag
+import asyncgrad.extend
 
 
 def cells(page):
