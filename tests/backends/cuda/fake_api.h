@@ -26,6 +26,7 @@ struct FakeApiOptions {
   std::int64_t memory_bytes = std::int64_t{1} << 30;  // of each GPU
   int capability = 75;                                // of each GPU, 75 for 7.5
   bool values_at_page_ends = false;                   // with FakeGpus: see MemorySource
+  bool fills_memory = true;                           // with NaN before it is used, so that what nobody wrote is seen
 };
 
 // A call that breaks a rule of CUDA fails the test. Copies are between pinned memory and a GPU's. Memory is mapped

@@ -157,7 +157,7 @@ cudaError_t FakeApi::set_access(CUdeviceptr begin, std::size_t size, std::span<c
   EXPECT_TRUE(is_reachable(reinterpret_cast<void*>(begin), size));
   EXPECT_EQ(devices.size(), options_.reach_each_other ? static_cast<std::size_t>(options_.gpus) : 1U);
   if (mprotect(reinterpret_cast<void*>(begin), size, PROT_READ | PROT_WRITE) != 0) return cudaErrorInvalidValue;
-  std::memset(reinterpret_cast<void*>(begin), 0xff, size);  // a device's memory holds anything
+  if (options_.fills_memory) std::memset(reinterpret_cast<void*>(begin), 0xff, size);
   return cudaSuccess;
 }
 
