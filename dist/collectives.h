@@ -54,8 +54,8 @@ void broadcast(const Listed& listed, const World& world, Location where = Locati
 // If an operation fails, so do all updates that step() queues after it, on all ranks, and the parameters keep their
 // values. After recover() the gradients are undefined until zero_grad().
 //
-// The sums are cut into pieces of at most 4 MiB, small gradients together, from the last parameter to the first, because
-// backward() computes them in that order. A piece needs at most 8 MiB of workspace, one at a time.
+// The sums are cut into pieces of at most 4 MiB, gradients of less than 1 MiB together, from the last parameter to the
+// first, because backward() computes them in that order. A piece needs at most 8 MiB of workspace, one at a time.
 void average_gradients(optim::Optimizer& optimizer, const World& world, Location where = Location::current());
 
 // The sum over all ranks, element by element, of a tensor of float32, float64 or int64: a new tensor without history. In a

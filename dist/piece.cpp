@@ -157,6 +157,7 @@ class PieceMove final : public Moving {
   // `first`: of its first segment; the operation has a use of it.
   PieceMove(std::shared_ptr<const Call> of_call, Move how, Piece moved, Slices owned, Storage& first)
       : Moving(of_call), how_(how), piece_(std::move(moved)), slices_(std::move(owned)), first_(first) {
+    if (how.kind == Move::sum) rows_.resize(static_cast<std::size_t>(communicator().size()));
     Hash hash;
     hash.add(of_call->hash);
     for (const Segment& segment : piece_.segments) {
@@ -170,10 +171,15 @@ class PieceMove final : public Moving {
  private:
   void prepare(const KernelCall& kernel_call) override {
     const std::int64_t packed = is_whole() ? 0 : rounded_bytes(piece_.size_bytes);
-    const std::int64_t received = how_.kind == Move::sum ? communicator().size() * own_bytes() : 0;
+    const std::int64_t received = how_.kind == Move::sum ? (communicator().size() - 1) * own_bytes() : 0;
     std::byte* const memory = workspace(kernel_call.device(0), packed + received);
     values_ = is_whole() ? place_of(kernel_call, 0) : memory;
     received_ = memory + packed;
+    if (how_.kind != Move::sum) return;
+    for (std::size_t rank = 0, other = 0; rank < rows_.size(); ++rank) {
+      const bool is_own = rank == static_cast<std::size_t>(communicator().rank());
+      rows_[rank] = is_own ? values_ + own_begin() : received_ + static_cast<std::int64_t>(other++) * own_bytes();
+    }
   }
 
   void move(const KernelCall& kernel_call, Rounds& rounds, bool) override {
@@ -210,10 +216,8 @@ class PieceMove final : public Moving {
   std::int64_t own_begin() const { return slices_[static_cast<std::size_t>(communicator().rank())]; }
   std::int64_t own_bytes() const { return dist::own_bytes(slices_, communicator().rank()); }
   void sum_own_slice(Rounds& rounds) const {
-    const int ranks = communicator().size();
     rounds.all_to_all(values_, received_, slices_);
-    tree_sum(received_, ranks, own_bytes() / element_bytes(piece_.dtype), piece_.dtype, how_.divisor);
-    std::copy_n(received_, own_bytes(), values_ + own_begin());  // there may be none
+    tree_sum(rows_, values_ + own_begin(), own_bytes() / element_bytes(piece_.dtype), piece_.dtype, how_.divisor);
   }
 
   const Move how_;
@@ -221,7 +225,8 @@ class PieceMove final : public Moving {
   const Slices slices_;
   Storage& first_;
   std::byte* values_ = nullptr;    // of the piece, one behind the other
-  std::byte* received_ = nullptr;  // this rank's slice of each rank's values
+  std::byte* received_ = nullptr;  // this rank's slice of each other rank's values
+  std::vector<std::byte*> rows_;   // this rank's slice of each rank's values, of a sum
 };
 
 // Its operands are the token and the result.
@@ -309,20 +314,28 @@ std::shared_ptr<const Call> call_of(const Caller& caller, const std::vector<Tens
 
 std::vector<Piece> cut(std::span<const Tensor> tensors, std::int64_t max_bytes) {
   std::vector<Piece> pieces;
+  Piece together;
+  const auto end_piece = [&] {
+    if (together.size_bytes > 0) pieces.push_back(std::exchange(together, {}));
+  };
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const DType dtype = tensors[i].dtype();
     const std::int64_t size = tensors[i].shape().numel() * element_bytes(dtype);
-    for (std::int64_t begin = 0; begin < size;) {
-      if (pieces.empty() || pieces.back().dtype != dtype || pieces.back().size_bytes >= max_bytes) {
-        pieces.push_back({.dtype = dtype});
-      }
-      Piece& piece = pieces.back();
-      const std::int64_t bytes = std::min(size - begin, max_bytes - piece.size_bytes);
-      piece.segments.push_back({.tensor = i, .begin_bytes = begin, .size_bytes = bytes});
-      piece.size_bytes += bytes;
-      begin += bytes;
+    if (size < max_bytes / 4) {
+      if (dtype != together.dtype || together.size_bytes + size > max_bytes) end_piece();
+      together.dtype = dtype;
+      if (size > 0) together.segments.push_back({.tensor = i, .size_bytes = size});
+      together.size_bytes += size;
+      continue;
+    }
+    for (std::int64_t begin = 0, bytes = 0; begin < size; begin += bytes) {
+      bytes = std::min(size - begin, max_bytes);
+      pieces.push_back({.dtype = dtype,
+                        .size_bytes = bytes,
+                        .segments = {{.tensor = i, .begin_bytes = begin, .size_bytes = bytes}}});
     }
   }
+  end_piece();
   return pieces;
 }
 
@@ -347,11 +360,14 @@ std::exception_ptr queue_move(Move move, const Caller& caller, const std::vector
   std::exception_ptr failure;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     std::vector<OperandRef> operands{writes(communicator->token())};
+    std::vector<bool> is_in(tensors.size());
     for (const Segment& segment : pieces[i].segments) {
       operands.push_back(updates(tensors[segment.tensor]));
+      is_in[segment.tensor] = true;
     }
-    const std::size_t others = i + 1 == pieces.size() ? pieces[i].segments.front().tensor : 0;
-    for (std::size_t other = 0; other < others; ++other) operands.push_back(updates(tensors[other]));
+    for (std::size_t other = 0; i + 1 == pieces.size() && other < tensors.size(); ++other) {
+      if (!is_in[other] && tensors[other].numel() > 0) operands.push_back(updates(tensors[other]));
+    }
     Storage& first = *tensors[pieces[i].segments.front().tensor].impl()->storage;
     Slices slices = slices_of(move.kind, pieces[i], gathered_bytes, communicator->size());
     const auto part = std::make_shared<PieceMove>(call, move, std::move(pieces[i]), std::move(slices), first);

@@ -29,8 +29,7 @@ class Transport {
 
   // Gives every rank the few bytes of each: `all` has those of rank r from r * mine.size() on.
   virtual void exchange(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
-  // Gives every rank its slice of each rank's `values`: `received` has that of rank r from r * (length of its own slice)
-  // on.
+  // Gives every rank its slice of each other rank's `values`: `received` has them by rank, one behind the other.
   virtual void all_to_all(const std::byte* values, std::byte* received, const Slices& slices) = 0;
   // Gives every rank the slice of `values` that each owns, at its place there.
   virtual void all_gather(std::byte* values, const Slices& slices) = 0;

@@ -3,14 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "asyncgrad/core/dtype.h"
 
 namespace asyncgrad::dist {
 
-// Element-wise sum of `count` rows of `elements` elements each, one behind the other, which is left in the first row and
-// divided by `divisor` there; the other rows are overwritten. The sum is a balanced binary tree over the rows, in the
-// element type: its bits depend on nothing else. `dtype` is float32, float64 or int64.
-void tree_sum(std::byte* rows, int count, std::int64_t elements, DType dtype, int divisor);
+// Element-wise sum of the rows, of `elements` elements each, divided by `divisor` and written to `to`, which may be one
+// of the rows; the others are overwritten. The sum is a balanced binary tree over the rows, in the element type: its bits
+// depend on nothing else. `dtype` is float32, float64 or int64.
+void tree_sum(std::span<std::byte* const> rows, std::byte* to, std::int64_t elements, DType dtype, int divisor);
 
 }  // namespace asyncgrad::dist

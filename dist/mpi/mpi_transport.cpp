@@ -59,10 +59,12 @@ class MpiTransport final : public Transport {
   void all_to_all(const std::byte* values, std::byte* received, const Slices& slices) override {
     set_slices(slices);
     const auto own = static_cast<std::size_t>(rank_);
+    const int own_count = counts_[own];
     for (std::size_t other = 0; other < own_counts_.size(); ++other) {
-      own_counts_[other] = counts_[own];
-      own_places_[other] = counts_[own] * static_cast<int>(other);
+      own_counts_[other] = other == own ? 0 : own_count;
+      own_places_[other] = own_count * static_cast<int>(other < own ? other : other - 1);
     }
+    own_places_[own] = counts_[own] = 0;
     is_exchange_ = false;
     requests_.clear();
     MPI_Ialltoallv(values, counts_.data(), places_.data(), MPI_BYTE, received, own_counts_.data(), own_places_.data(),

@@ -65,20 +65,28 @@ std::vector<float> expected_sum(int ranks, std::int64_t count, std::int64_t seed
 }
 
 TEST(Cut, PacksSmallTensorsAndSplitsLargeOnes) {
-  const std::vector<Tensor> tensors{zeros({4}), zeros({0}), zeros({30}), zeros({1}), zeros({2}, {.dtype = float64})};
-  const std::vector<dist::Piece> pieces = dist::cut(tensors, 40);
-  ASSERT_EQ(pieces.size(), 5U);
-  EXPECT_EQ(pieces[0].segments.size(), 2U);  // all of tensor 0, and the first 6 elements of tensor 2
-  EXPECT_EQ(pieces[0].segments[1].size_bytes, 24);
-  EXPECT_EQ(pieces[1].segments[0].begin_bytes, 24);
-  EXPECT_EQ(pieces[3].segments[1].tensor, 3U);
-  EXPECT_EQ(pieces[4].dtype, float64);
+  std::vector<Tensor> tensors{zeros({9}), zeros({0}), zeros({90}), zeros({1}), zeros({2}, {.dtype = float64}),
+                              zeros({1})};
+  for (int i = 0; i < 5; ++i) tensors.push_back(zeros({9}));
+  const std::vector<dist::Piece> pieces = dist::cut(tensors, 160);
+  std::vector<std::vector<std::size_t>> packed;
   std::int64_t bytes = 0;
   for (const dist::Piece& piece : pieces) {
-    EXPECT_LE(piece.size_bytes, 40);
-    bytes += piece.size_bytes;
+    EXPECT_LE(piece.size_bytes, 160);
+    packed.emplace_back();
+    std::int64_t of_segments = 0;
+    for (const dist::Segment& segment : piece.segments) {
+      packed.back().push_back(segment.tensor);
+      of_segments += segment.size_bytes;
+      EXPECT_EQ(piece.dtype, tensors[segment.tensor].dtype());
+    }
+    EXPECT_EQ(piece.size_bytes, of_segments);
+    bytes += of_segments;
   }
-  EXPECT_EQ(bytes, 4 * 35 + 16);
+  EXPECT_EQ(packed, (std::vector<std::vector<std::size_t>>{{2}, {2}, {2}, {0, 3}, {4}, {5, 6, 7, 8, 9}, {10}}));
+  EXPECT_EQ(pieces[1].segments[0].begin_bytes, 160);
+  EXPECT_EQ(pieces[2].segments[0].size_bytes, 40);
+  EXPECT_EQ(bytes, 4 * (9 + 90 + 1 + 1 + 45) + 16);
 }
 
 TEST(Sum, IsATreeOverTheRanks) {

@@ -85,10 +85,13 @@ class ThreadTransport final : public dist::Transport {
   void all_to_all(const std::byte* values, std::byte* received, const dist::Slices& slices) override {
     const auto own = static_cast<std::size_t>(rank_);
     const std::int64_t first = slices[own], size = slices[own + 1] - first;
-    note_move({received, static_cast<std::size_t>(size * point_->size())});
-    begin({values, static_cast<std::size_t>(slices.back())}, [=](int from, std::span<const std::byte> bytes) {
-      if (size > 0) std::memcpy(received + from * size, bytes.data() + first, static_cast<std::size_t>(size));
-    });
+    note_move({received, static_cast<std::size_t>(size * (point_->size() - 1))});
+    begin({values, static_cast<std::size_t>(slices.back())},
+          [=, rank = rank_](int from, std::span<const std::byte> bytes) {
+            if (size == 0 || from == rank) return;
+            std::byte* const place = received + (from < rank ? from : from - 1) * size;
+            std::memcpy(place, bytes.data() + first, static_cast<std::size_t>(size));
+          });
   }
   void all_gather(std::byte* values, const dist::Slices& slices) override {
     const auto own = static_cast<std::size_t>(rank_);
