@@ -1,9 +1,9 @@
 // Steps of trainings on the processes that mpiexec has started, or on one alone, timed. Rank 0 prints a line of JSON.
 //
-//   mpiexec -n RANKS dist_steps (chapter | mlp) --workers N [--bytes-per-second B]
+//   mpiexec -n RANKS dist_steps (chapter | mlp) --workers N [--parts P] [--bytes-per-second B]
 //
 // chapter: that of chapter_step.h, of which each rank has its share of the 1024 rows. mlp: sixteen layers of 512, a batch
-// of 512 rows on each rank. --bytes-per-second: a simulated link, see WorldOptions.
+// of 512 rows on each rank. --parts: in parts, see dist::Parts. --bytes-per-second: a simulated link, see WorldOptions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,9 +47,12 @@ int main(int argc, char** argv) {
   std::string name = "chapter";
   ag::EngineOptions options;
   ag::dist::WorldOptions world_options;
+  int part_count = 0;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--workers") == 0 && i + 1 < argc) {
       options.workers = std::atoi(argv[++i]);
+    } else if (std::strcmp(argv[i], "--parts") == 0 && i + 1 < argc) {
+      part_count = std::atoi(argv[++i]);
     } else if (std::strcmp(argv[i], "--bytes-per-second") == 0 && i + 1 < argc) {
       world_options.bytes_per_second = std::atof(argv[++i]);
     } else {
@@ -60,13 +64,25 @@ int main(int argc, char** argv) {
   const Training training = training_of(name, world);
   ag::optim::SGD sgd(ag::nn::parameters(training.net), {.lr = 0.01});
   ag::dist::broadcast(training.net, world);
+  std::optional<ag::dist::Parts> parts;
+  if (part_count > 0) parts.emplace(world, part_count, ag::Location::current());
+  const auto backward = [&](const ag::Tensor& x, const ag::Tensor& y) {
+    ag::mean(ag::nn::l2_loss(training.net(x), y)).backward();
+  };
   const auto run = [&](int count) {
     for (int step = 0; step < count; ++step) {
       const ag::Tensor x = ag::randn({training.rows, training.features}), y = ag::ones({training.rows, 1});
-      const ag::Tensor loss = ag::mean(ag::nn::l2_loss(training.net(x), y));
       sgd.zero_grad();
-      loss.backward();
-      ag::dist::average_gradients(sgd, world);
+      if (parts) {
+        for (const int part : parts->mine()) {
+          backward(parts->rows(x, part), parts->rows(y, part));
+          parts->add(sgd);
+        }
+        parts->average(sgd);
+      } else {
+        backward(x, y);
+        ag::dist::average_gradients(sgd, world);
+      }
       sgd.step();
     }
     ag::wait_all();

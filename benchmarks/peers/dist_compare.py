@@ -1,6 +1,6 @@
 """Compares trainings on two processes: asyncgrad's with one process, and with PyTorch's DistributedDataParallel.
 
-    python3 benchmarks/peers/dist_compare.py [--build build/release] [--rounds 5]
+    python3 benchmarks/peers/dist_compare.py [--build build/release] [--rounds 5] [--no-pytorch]
 
 Needs a build with -DASYNCGRAD_MPI=ON and its target dist_steps, an mpiexec, and two idle cores. Each round runs all programs one
 after the other; the figures are medians over the rounds, with the smallest and the largest ratio.
@@ -28,23 +28,30 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=systems.ROOT / "build" / "release")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--no-pytorch", action="store_true", help="leave PyTorch out")
     options = parser.parse_args()
     mpiexec = next(filter(None, map(shutil.which, ("mpiexec.mpich", "mpiexec.openmpi", "mpiexec"))), None)
     mpiexec = mpiexec or systems.ROOT / ".deps" / "mpi" / "mpich" / "bin" / "mpiexec"
     steps = os.path.join(options.build, "dist_steps")
     two_ranks = [mpiexec, "-n", 2, steps]
     pytorch = [systems.environment("pytorch"), systems.HERE / "dist_pytorch.py"]
-    results = {"one": [], "two": [], "pytorch": []}
+    commands = {"one process": [steps, "chapter", "--workers", 2], "two ranks": [*two_ranks, "chapter", "--workers", 1]}
+    commands |= {f"{name} in parts": [*command, "--parts", 8] for name, command in commands.items()}
+    results = {name: [] for name in [*commands, "PyTorch"]}
     for number in range(options.rounds):
-        results["one"].append(output_of([steps, "chapter", "--workers", 2]))
-        results["two"].append(output_of([*two_ranks, "chapter", "--workers", 1]))
-        results["pytorch"].append(output_of([*pytorch, 29500 + number]))
-    for other, name in (("one", "one process of two workers"), ("pytorch", "PyTorch's DistributedDataParallel, gloo")):
-        ratios = [mine["step_s"] / its["step_s"] for mine, its in zip(results["two"], results[other])]
-        print(f"chapter's step, two ranks over {name}: {statistics.median(ratios):.2f} "
-              f"({min(ratios):.2f} to {max(ratios):.2f})")
+        for name, command in commands.items():
+            results[name].append(output_of(command))
+        if not options.no_pytorch:
+            results["PyTorch"].append(output_of([*pytorch, 29500 + number]))
+    # One process has two workers, and each rank one. PyTorch: its DistributedDataParallel over gloo, two processes.
+    for name, other in (("two ranks", "one process"), ("two ranks in parts", "one process in parts"), ("two ranks", "PyTorch")):
+        ratios = [mine["step_s"] / its["step_s"] for mine, its in zip(results[name], results[other])]
+        if ratios:
+            print(f"chapter's step, {name} over {other}: {statistics.median(ratios):.2f} "
+                  f"({min(ratios):.2f} to {max(ratios):.2f})")
     for name, runs in results.items():
-        print(f"  {name}: {statistics.median(run['step_s'] for run in runs) * 1e3:.1f} ms")
+        if runs:
+            print(f"  {name}: {statistics.median(run['step_s'] for run in runs) * 1e3:.1f} ms")
     # A link over which the communication takes half as long as the computing of one process alone.
     alone, free = output_of([steps, "mlp", "--workers", 1]), output_of([*two_ranks, "mlp", "--workers", 1])
     received_bytes = 15 * 512 * 513 * 4  # by each of two ranks: half of the gradients, and half of the sums
