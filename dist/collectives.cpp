@@ -112,16 +112,19 @@ void average_gradients(optim::Optimizer& optimizer, const World& world, Location
 }
 
 std::exception_ptr queue_average(const Caller& caller, std::vector<Tensor> parameters, int divisor, const World& world,
-                                 const Location& where) {
+                                 const Location& where, Terms terms) {
   const NoGrad no_grad;
   std::exception_ptr failure;  // of all ranks
   const std::vector<std::uint8_t> reached = reached_parameters(caller, parameters, world, failure, where);
   std::vector<Tensor> gradients;
+  Terms of_gradients;
   for (std::size_t i = parameters.size(); i-- > 0;) {
-    if (reached[i] != 0) gradients.push_back(own_gradient(parameters[i], where));
+    if (reached[i] == 0) continue;
+    gradients.push_back(own_gradient(parameters[i], where));
+    if (!terms.empty()) of_gradients.push_back(std::move(terms[i]));
   }
   const std::exception_ptr of_moves =
-      queue_move({.kind = Move::sum, .divisor = divisor}, caller, gradients, world.communicator(), where);
+      queue_move({.kind = Move::sum, .divisor = divisor}, caller, gradients, world.communicator(), where, of_gradients);
   return failure != nullptr ? failure : of_moves;
 }
 

@@ -275,7 +275,9 @@ void Parts::add(optim::Optimizer& optimizer, Location where) {
   for (Tensor& parameter : sums->parameters) gradients.push_back(taken_gradient(parameter, where));
   int parts = 1;
   std::vector<Partial>& partial = sums->partial;
-  while (!partial.empty() && partial.back().parts == parts) {
+  // What the last part completes is added where ranks exchange it, so that nothing waits for all of its gradients.
+  const bool is_left = world_.size() > 1 && part_ + 1 == first_ + length_;
+  while (!is_left && !partial.empty() && partial.back().parts == parts) {
     for (std::size_t i = gradients.size(); i-- > 0;) {  // the order of backward()
       gradients[i] = sum_of(std::move(partial.back().gradients[i]), std::move(gradients[i]), where);
     }
@@ -319,15 +321,22 @@ void Parts::average(optim::Optimizer& optimizer, Location where) {
   std::exception_ptr failure;  // of all ranks
   try {
     const NoGrad no_grad;
-    std::vector<Tensor> totals = std::move(sums->partial[0].gradients);
-    sums->partial.clear();
+    std::vector<Partial> partial = std::exchange(sums->partial, {});
+    std::vector<Tensor> totals = std::move(partial.back().gradients);
+    partial.pop_back();
+    Terms terms(totals.size());
     for (std::size_t i = totals.size(); i-- > 0;) {
+      for (Partial& more : partial) terms[i].push_back(std::move(more.gradients[i]));
+      const bool is_whole = totals[i].defined() && std::ranges::all_of(terms[i], &Tensor::defined);
+      for (; !is_whole && !terms[i].empty(); terms[i].pop_back()) {
+        totals[i] = sum_of(std::move(terms[i].back()), std::move(totals[i]), where);
+      }
       if (!totals[i].defined()) continue;
       Tensor& parameter = sums->parameters[i];
       static_cast<Leaf*>(parameter.impl()->node)->accumulate(std::move(totals[i]));
       if (world_.size() == 1 && count_ > 1) parameter.grad() /= Scalar(count_, where);
     }
-    if (world_.size() > 1) failure = queue_average(of_step, sums->parameters, count_, world_, where);
+    if (world_.size() > 1) failure = queue_average(of_step, sums->parameters, count_, world_, where, std::move(terms));
     const std::exception_ptr of_updates = update_running(of_step, where);
     if (failure == nullptr) failure = of_updates;
   } catch (const std::exception& error) {

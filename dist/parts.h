@@ -126,7 +126,8 @@ class Parts {
     const optim::Optimizer* optimizer;
     std::vector<Tensor> parameters;
     int added = 0;  // parts
-    // A binary counter: each is of fewer parts than the one before it. Empty once averaged.
+    // A binary counter: each is of fewer parts than the one before it, but for the last part in a world of several. Empty
+    // once averaged.
     std::vector<Partial> partial{};
   };
 

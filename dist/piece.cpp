@@ -151,12 +151,22 @@ Slices slices_of(Move::Kind kind, const Piece& piece, std::int64_t gathered_byte
   return slices;
 }
 
-// Moves a piece. Its operands are the token, then each tensor of which the piece has a segment, then perhaps others.
+// Moves a piece. Its operands are the token, then each tensor of which the piece has a segment, then perhaps others, then
+// the terms of each segment's tensor.
 class PieceMove final : public Moving {
  public:
-  // `first`: of its first segment; the operation has a use of it.
-  PieceMove(std::shared_ptr<const Call> of_call, Move how, Piece moved, Slices owned, Storage& first)
-      : Moving(of_call), how_(how), piece_(std::move(moved)), slices_(std::move(owned)), first_(first) {
+  // `first`: of its first segment; the operation has a use of it. `operand_of_terms`: the first term. `terms`: how many
+  // each segment has.
+  PieceMove(std::shared_ptr<const Call> of_call, Move how, Piece moved, Slices owned, Storage& first,
+            std::size_t operand_of_terms, std::vector<int> terms)
+      : Moving(of_call),
+        how_(how),
+        piece_(std::move(moved)),
+        slices_(std::move(owned)),
+        first_(first),
+        operand_of_terms_(operand_of_terms),
+        terms_(std::move(terms)) {
+    if (!terms_.empty()) added_.reserve(static_cast<std::size_t>(std::ranges::max(terms_)));
     if (how.kind == Move::sum) rows_.resize(static_cast<std::size_t>(communicator().size()));
     Hash hash;
     hash.add(of_call->hash);
@@ -175,6 +185,7 @@ class PieceMove final : public Moving {
     std::byte* const memory = workspace(kernel_call.device(0), packed + received);
     values_ = is_whole() ? place_of(kernel_call, 0) : memory;
     received_ = memory + packed;
+    add_all_terms(kernel_call);
     if (how_.kind != Move::sum) return;
     for (std::size_t rank = 0, other = 0; rank < rows_.size(); ++rank) {
       const bool is_own = rank == static_cast<std::size_t>(communicator().rank());
@@ -197,6 +208,17 @@ class PieceMove final : public Moving {
   bool is_whole() const { return piece_.segments.size() == 1; }  // then it is moved from where it is
   std::byte* place_of(const KernelCall& kernel_call, std::size_t segment) const {
     return kernel_call.bytes(static_cast<int>(1 + segment)) + piece_.segments[segment].begin_bytes;
+  }
+  void add_all_terms(const KernelCall& kernel_call) {
+    for (std::size_t i = 0, operand = operand_of_terms_; i < terms_.size(); ++i) {
+      const Segment& segment = piece_.segments[i];
+      added_.clear();
+      for (int term = 0; term < terms_[i]; ++term) {
+        added_.push_back(kernel_call.bytes(static_cast<int>(operand++)) + segment.begin_bytes);
+      }
+      const std::int64_t elements = segment.size_bytes / element_bytes(piece_.dtype);
+      if (!added_.empty()) add_terms(added_, place_of(kernel_call, i), elements, piece_.dtype);
+    }
   }
   void pack(const KernelCall& kernel_call) const {
     if (is_whole()) return;
@@ -224,9 +246,12 @@ class PieceMove final : public Moving {
   const Piece piece_;
   const Slices slices_;
   Storage& first_;
-  std::byte* values_ = nullptr;    // of the piece, one behind the other
-  std::byte* received_ = nullptr;  // this rank's slice of each other rank's values
-  std::vector<std::byte*> rows_;   // this rank's slice of each rank's values, of a sum
+  const std::size_t operand_of_terms_;
+  const std::vector<int> terms_;         // of each segment; empty: none
+  std::vector<const std::byte*> added_;  // those of one segment
+  std::byte* values_ = nullptr;          // of the piece, one behind the other
+  std::byte* received_ = nullptr;        // this rank's slice of each other rank's values
+  std::vector<std::byte*> rows_;         // this rank's slice of each rank's values, of a sum
 };
 
 // Its operands are the token and the result.
@@ -350,7 +375,8 @@ void Gate::close(const char* why) noexcept {
 }
 
 std::exception_ptr queue_move(Move move, const Caller& caller, const std::vector<Tensor>& tensors,
-                              const std::shared_ptr<Communicator>& communicator, const Location& where) {
+                              const std::shared_ptr<Communicator>& communicator, const Location& where,
+                              const Terms& terms) {
   const std::shared_ptr<const Call> call =
       call_of(caller, tensors, (static_cast<std::uint64_t>(move.divisor) << 8) + move.kind + 1, communicator, where);
   prepare_for_collectives(communicator->token().device(), Communicator::ranks_in_process);
@@ -368,9 +394,17 @@ std::exception_ptr queue_move(Move move, const Caller& caller, const std::vector
     for (std::size_t other = 0; i + 1 == pieces.size() && other < tensors.size(); ++other) {
       if (!is_in[other] && tensors[other].numel() > 0) operands.push_back(updates(tensors[other]));
     }
+    const std::size_t operand_of_terms = operands.size();
+    std::vector<int> counts;  // of terms
+    for (const Segment& segment : pieces[i].segments) {
+      if (terms.empty()) break;
+      counts.push_back(static_cast<int>(terms[segment.tensor].size()));
+      for (const Tensor& term : terms[segment.tensor]) operands.push_back(reads(term));
+    }
     Storage& first = *tensors[pieces[i].segments.front().tensor].impl()->storage;
     Slices slices = slices_of(move.kind, pieces[i], gathered_bytes, communicator->size());
-    const auto part = std::make_shared<PieceMove>(call, move, std::move(pieces[i]), std::move(slices), first);
+    const auto part = std::make_shared<PieceMove>(call, move, std::move(pieces[i]), std::move(slices), first,
+                                                  operand_of_terms, std::move(counts));
     const std::exception_ptr thrown = submit_part(part, caller.name, operands, where);
     if (failure == nullptr) failure = thrown;
   }

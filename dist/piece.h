@@ -68,11 +68,15 @@ struct Caller {
   std::shared_ptr<Gate> gate = nullptr;  // of its collectives; null: they have none
 };
 
+// For each tensor the terms that are added to it before, the last one first; empty: none for any.
+using Terms = std::vector<std::vector<Tensor>>;
+
 // Queues the operations that move the tensors' values in place, one for each piece, the last of which also depends on
 // all others: if one fails, all of the tensors' values are lost. No two tensors share their storage. Returns the first
 // failure under Schedule::immediate, after all operations: every rank is then in the same place, whatever its schedule.
 std::exception_ptr queue_move(Move move, const Caller& caller, const std::vector<Tensor>& tensors,
-                              const std::shared_ptr<Communicator>& communicator, const Location& where);
+                              const std::shared_ptr<Communicator>& communicator, const Location& where,
+                              const Terms& terms = {});
 
 // Throws the failure, if there is one.
 inline void throw_if(const std::exception_ptr& failure) {

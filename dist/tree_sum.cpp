@@ -76,4 +76,14 @@ void tree_sum(std::span<std::byte* const> rows, std::byte* to, std::int64_t elem
   });
 }
 
+void add_terms(std::span<const std::byte* const> terms, std::byte* to, std::int64_t elements, DType dtype) {
+  with_type(dtype, [&]<class T>(T) {
+    for_blocks(elements, [&](std::int64_t begin, std::int64_t count) {
+      for (std::size_t i = terms.size(); i-- > 0;) {
+        add(reinterpret_cast<T*>(to) + begin, reinterpret_cast<const T*>(terms[i]) + begin, count);
+      }
+    });
+  });
+}
+
 }  // namespace asyncgrad::dist

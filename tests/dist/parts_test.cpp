@@ -3,10 +3,14 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "asyncgrad/asyncgrad.h"
@@ -130,6 +134,45 @@ TEST(Parts, TakeSeveralOptimisers) {
     EXPECT_EQ(v.grad().item(), 1.5);
     EXPECT_EQ(w.grad().item(), 1);
   });
+}
+
+// The rest of the last backward() goes on here once the gradient that it has computed first was exchanged. All workers are
+// in it, so that nothing else can add what the part before has left.
+TEST(Parts, ExchangeWhileTheLastBackwardComputes) {
+  using namespace std::chrono_literals;
+  const EngineOptions before = engine_options();
+  EngineOptions options = before;
+  options.workers = 2;  // one for each rank
+  set_engine_options(options);
+  as_ranks(2, [](const dist::World& world) {
+    const Tensor small = parameter(ones({4})), large = parameter(ones({std::int64_t{1} << 19}));
+    optim::SGD sgd({small, large}, {.lr = 1});
+    dist::Parts parts(world, 4);
+    enum : int { waits, has_moved, has_not };
+    std::atomic<int> end{waits};
+    const auto await_move = [&, before = world.figures().moves](const CustomCall& call) {
+      const auto limit = std::chrono::steady_clock::now() + 5s;
+      while (world.figures().moves == before && std::chrono::steady_clock::now() < limit)
+        std::this_thread::sleep_for(1ms);
+      std::ranges::copy(call.input<float>(0), call.output<float>().begin());
+      end = world.figures().moves == before ? has_not : has_moved;
+    };
+    for (const int part : parts.mine()) {
+      const bool is_last = part % 2 == 1;
+      const Tensor y =
+          with_gradient("slow", small.detach() * part, {small}, [&, is_last](const GradientCall& call) -> Tensor {
+            if (!is_last) return call.dy();
+            return custom("waits", {.shape = call.dy().shape()}, {call.dy()}, await_move, {.cost = 1 << 30});
+          });
+      sum(large * sum(y)).backward();
+      parts.add(sgd);
+    }
+    parts.average(sgd);
+    while (end == waits) std::this_thread::sleep_for(1ms);  // not in a wait for the engine, which would compute
+    EXPECT_EQ(end, has_moved);
+    EXPECT_EQ(large.grad().to_vector<float>()[7], 6.0F);  // 4 (0 + 1 + 2 + 3) / 4
+  });
+  set_engine_options(before);
 }
 
 // --- Memory.
