@@ -19,8 +19,9 @@ void check_device(const char* name, const detail::TensorImpl& impl, const World&
 std::vector<Tensor> parameters_of(const optim::Optimizer& optimizer);
 
 // In a world of several ranks, replaces the gradients of the parameters by their sums over all ranks, divided by
-// `divisor`, as average_gradients() says. `terms`: of each parameter's gradient, as for queue_move(). Returns as queue_move() does. An exception may come when a part of the
-// operations is queued, or, on a rank that lacks a gradient, when the caller's gate has closed.
+// `divisor`, as average_gradients() says. `terms`: of each parameter's gradient, as for queue_move(). Returns as
+// queue_move() does. An exception may come when a part of the operations is queued, or, on a rank that lacks a gradient,
+// when the caller's gate has closed.
 std::exception_ptr queue_average(const Caller& caller, std::vector<Tensor> parameters, int divisor, const World& world,
                                  const Location& where, Terms terms = {});
 

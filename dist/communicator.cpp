@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -126,13 +127,15 @@ std::vector<std::uint64_t> Communicator::gather(std::string_view text, std::uint
   return numbers;
 }
 
-void Communicator::leave(const char* why) {
+void Communicator::leave(const char* why) noexcept {
   const std::lock_guard lock(mutex_);
-  if (broken_.empty())
+  if (!broken_.empty()) return;
+  try {
     broken_ = fmt::format(
-        "this rank has left a collective before its end, and cannot find its way back to "
-        "the others: {}",
-        why);
+        "this rank has left a collective before its end, and cannot find its way back to the others: {}", why);
+  } catch (const std::bad_alloc&) {
+    broken_ = "out of memory";  // short enough to need none
+  }
 }
 
 // The thread that waits here also watches the other one. Its wait ends, because the thread performs the task, in which

@@ -103,7 +103,7 @@ class Communicator {
   std::vector<std::uint64_t> gather(std::string_view text, std::uint64_t number);
 
   // Says that this rank has queued a part of what a call queues on all ranks: no collective can run any more.
-  void leave(const char* why);
+  void leave(const char* why) noexcept;
 
   // Count the collectives that are queued and not over.
   void note_queued() { unfinished_.fetch_add(1, std::memory_order_relaxed); }

@@ -23,6 +23,7 @@
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/tensor_impl.h"
+#include "asyncgrad/core/wait_hooks.h"
 #include "asyncgrad/data/random.h"
 #include "asyncgrad/dist/average.h"
 #include "asyncgrad/dist/piece.h"
@@ -158,16 +159,17 @@ Parts& Parts::begin(const Location& where) {
 void Parts::end() { is_in_loop_ = false; }
 
 // It is computed even if the program ends now, because the other ranks wait for it.
-void Parts::fail(const std::string& cause) noexcept {
+void Parts::fail(const std::string& cause, const char* before_cause) noexcept {
   if (!std::exchange(is_in_loop_, false)) return;
   is_counted_ = true;
   ++step_;
   if (world_.size() == 1) return;
   try {
+    const detail::Uninterrupted uninterrupted;  // of a wait for room nothing would be queued, and the others would wait
     check("Parts.mine");
     queue_absence(caller(),
-                  fmt::format("[Parts.mine] an exception has left the loop at {} in part {}{}{}", where_.str(), part_,
-                              cause.empty() ? "" : ": ", cause),
+                  fmt::format("[Parts.mine] an exception has left the loop at {} in part {}{}{}{}", where_.str(), part_,
+                              cause.empty() ? "" : ": ", cause.empty() ? "" : before_cause, cause),
                   world_.communicator(), where_);
     detail::compute_before_exit();
   } catch (const std::exception& error) {

@@ -73,7 +73,7 @@ class Parts {
   // 2^32 blocks of random numbers, which are those of a step, if a gradient came after add(), or if its layers have not
   // updated the same running statistics as those of the first one.
   //
-  // An exception that leaves the loop ends the step, which counts. In a world of several the calls of average() of all
+  // An exception that leaves the loop, but not one of mine() itself or a break, ends the step, which counts. In a world of several the calls of average() of all
   // other ranks fail with it, and nobody updates, as after an operation that fails. That is queued; it may wait for room.
   [[nodiscard]] Mine mine(Location where = Location::current());
 
@@ -103,7 +103,7 @@ class Parts {
   int part() const { return part_; }
   void end();  // of the loop
   // The end by an exception. `cause`: its text, as far as it is known. Tells the other ranks.
-  void fail(const std::string& cause) noexcept;
+  void fail(const std::string& cause, const char* before_cause = "") noexcept;
   // While it lives, the thread that made it has the part's generator, and notes updates of running statistics. It ends on
   // that thread, before scopes that were there when it began.
   class Scope {
@@ -180,7 +180,7 @@ class Parts::Mine {
   Mine& operator=(const Mine&) = delete;
   ~Mine() {
     if (std::uncaught_exceptions() > exceptions_) {
-      parts_.fail(error_.text().empty() ? "" : "the last Error here was " + error_.text());
+      parts_.fail(error_.text(), "the last Error here was ");
     }
     parts_.end();
   }
