@@ -38,7 +38,8 @@ void each_line(std::int64_t lines, const T* in, std::int64_t apart, std::int64_t
                bool from_end) {
   std::int64_t line = 0;
   for (; line + 4 <= lines; line += 4) {
-    if (stride == 1) {  // the processor does not foresee where lines begin, least of all at their ends
+    // The processor does not foresee where lines begin, least of all at their ends.
+    if (stride == 1 && 4 * n <= prefetched_ahead && line + 8 <= lines) {
       prefetch(in + (line + 4) * apart, 4 * n);
       prefetch(out + (line + 4) * apart, 4 * n);
     }

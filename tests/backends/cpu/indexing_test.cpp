@@ -178,6 +178,25 @@ TEST(Take, RefusesIndicesOutsideTheRows) {
   expect_same_bits(x.values<float>(), std::vector<float>(20, 1));
 }
 
+// Each tile checks its own indices; the error is that of the first one of all.
+TEST(Gather, NamesTheFirstIndexOutside) {
+  constexpr std::int64_t count = 200000;
+  const Array x(Shape{10}, std::vector<float>(10, 1)), out(Shape{count}, float32);
+  for (const std::int64_t first : {std::int64_t{5}, std::int64_t{70000}, std::int64_t{199999}}) {
+    std::vector<std::int64_t> indices(count, 3);
+    indices[static_cast<std::size_t>(first)] = 10;
+    indices.back() = -1;
+    const std::int64_t wrong = first + 1 == count ? -1 : 10;
+    try {
+      run_kernel(Op::gather, {written(out), read(x), read(Array(Shape{count}, indices))}, IndexAttributes{1, 10, 1});
+      FAIL() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.what(), "[gather] index " + std::to_string(wrong) + " at position " + std::to_string(first) +
+                                  " is outside 10 rows, which are numbered from 0");
+    }
+  }
+}
+
 }  // namespace
 
 }  // namespace asyncgrad::detail

@@ -77,6 +77,17 @@ TEST(Sum, OfSquaresAddsAlongAnyAxis) {
   check_sums<double>(0.1, true);
 }
 
+// The sum of a row of at most 64 elements, in the order that rows-inl.h says: 64 running sums, folded in halves.
+template <class T>
+T sum_in_halves(const std::vector<T>& row, bool of_squares) {
+  std::vector<T> running(64, T{0});
+  for (std::size_t i = 0; i < row.size(); ++i) running[i] += of_squares ? row[i] * row[i] : row[i];
+  for (std::size_t width = 32; width > 0; width /= 2) {
+    for (std::size_t i = 0; i < width; ++i) running[i] += running[i + width];
+  }
+  return running[0];
+}
+
 // Kernels fold many short rows at once, and a single one alone.
 template <class T>
 void check_rows_alone(Op op, bool of_squares) {
@@ -92,6 +103,7 @@ void check_rows_alone(Op op, bool of_squares) {
               value = together[static_cast<std::size_t>(row)];
       ASSERT_EQ(value, expected) << "row " << row;
       ASSERT_EQ(std::signbit(value), std::signbit(expected)) << "row " << row;
+      if (op == Op::sum && n > 16 && n <= 64) ASSERT_EQ(value, sum_in_halves(alone, of_squares)) << "row " << row;
     }
   }
 }
