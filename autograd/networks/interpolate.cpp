@@ -34,7 +34,7 @@ Tensor sources(const Tensor& x, int axis, std::int64_t out, bool align_corners, 
   const Tensor i = numbered(x, out, float64, where);
   const auto before = static_cast<double>(x.shape()[axis]), after = static_cast<double>(out);
   if (align_corners) return at(at(i) * (before - 1)) / std::max(after - 1, 1.0);
-  return maximum(at(at(at(i) + 0.5) * (before / after)) - 0.5, 0.0);
+  return maximum(at(at(at(at(i) + 0.5) * (before / after)) - 0.5), 0.0);
 }
 
 Tensor linear(const Tensor& x, int axis, std::int64_t out, bool align_corners, Location where) {

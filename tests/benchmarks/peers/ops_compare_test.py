@@ -27,7 +27,7 @@ BY_ANOTHER_NAME = {
 }
 WITHOUT_CELLS = {
     *("custom", "custom_many", "source", "source_many", "with_gradient", "recomputed", "grad", "parameter"),
-    "reduce_add",  # of several devices
+    *("reduce_add", "pin_memory"),  # of several devices; of GPUs
     # Made of operations that have cells, or waiting for values.
     *("absolute_error", "huber", "logistic_loss", "divergence", "nll_loss", "cosine_similarity", "cosine_loss"),
     "ctc_loss",
