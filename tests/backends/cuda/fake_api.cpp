@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstring>
-#include <future>
 #include <thread>
 #include <utility>
 
@@ -150,17 +149,16 @@ cudaError_t FakeApi::get_device(int* device) {
 }
 
 cudaError_t FakeApi::synchronize_device() {
-  std::vector<std::future<void>> ends;
+  std::vector<std::shared_ptr<FakeRecordings>> ends;
   {
     const std::lock_guard lock(mutex_);
     if (const cudaError_t status = status_of("synchronize_device"); status != cudaSuccess) return status;
     for (const auto& [handle, stream] : streams_) {
-      const auto end = std::make_shared<std::promise<void>>();
-      ends.push_back(end->get_future());
-      stream->push([end] { end->set_value(); });
+      ends.push_back(std::make_shared<FakeRecordings>());
+      stream->push([end = ends.back()] { end->reach(1); });
     }
   }
-  for (const std::future<void>& end : ends) end.wait();
+  for (const auto& end : ends) end->wait_for(1);
   return cudaSuccess;
 }
 
