@@ -126,7 +126,7 @@ bool Gpu::unpin(void* memory) noexcept {
     const Meanwhile meanwhile(*this);
     check_of_program(api_.unregister_host(memory));
     return true;
-  } catch (const Error&) {
+  } catch (...) {  // Error, or no memory for its message
     return false;
   }
 }

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <iterator>
 #include <map>
 
 #include "asyncgrad/core/sync/fork_locks.h"
@@ -11,19 +12,27 @@ namespace asyncgrad::detail::cuda {
 
 namespace {
 
-// What was ever reserved: where it begins and ends.
-struct Regions {
-  Regions() { ForkLocks::add(mutex, ForkLocks::Kind::innermost); }
+// What was ever reserved: where each page begins, and whether it is pinned.
+struct Pages {
+  Pages() { ForkLocks::add(mutex, ForkLocks::Kind::innermost); }
+  bool is_pinned(const std::byte* page) {
+    const MutexLock lock(mutex);
+    return all.at(page);
+  }
+  void set_pinned(const std::byte* page, bool is_pinned) {
+    const MutexLock lock(mutex);
+    all.at(page) = is_pinned;
+  }
   Mutex mutex;
-  std::map<const std::byte*, const std::byte*> all ASYNCGRAD_GUARDED_BY(mutex);
+  std::map<const std::byte*, bool> all ASYNCGRAD_GUARDED_BY(mutex);
 };
 
 // Never destroyed, as memory is never given back.
-Regions& regions() {
-  static Regions* const made = new Regions;
+Pages& pages() {
+  static Pages* const made = new Pages;
   return *made;
 }
-const bool has_regions = made_at_load(regions);
+const bool has_pages = made_at_load(pages);
 
 }  // namespace
 
@@ -34,9 +43,9 @@ std::byte* PinnedMemory::reserve(std::int64_t size_bytes) {
   if (mapped == MAP_FAILED) return nullptr;
   auto* const first = static_cast<std::byte*>(mapped);
   std::byte* const begin = first + (bytes_together(first) % pinned_at_once);
-  Regions& known = regions();
+  Pages& known = pages();
   const MutexLock lock(known.mutex);
-  known.all.emplace(begin, begin + size_bytes);
+  for (std::byte* page = begin; page < begin + size_bytes; page += pinned_at_once) known.all.emplace(page, false);
   return begin;
 }
 
@@ -45,7 +54,10 @@ bool PinnedMemory::back(std::byte* begin, std::int64_t size_bytes) {
   bool is_pinned = true;
   try {
     while (end < begin + size_bytes && is_pinned) {
-      is_pinned = gpu_.pin(end, pinned_at_once);
+      if (!pages().is_pinned(end)) {
+        is_pinned = gpu_.pin(end, pinned_at_once);
+        pages().set_pinned(end, is_pinned);
+      }
       if (is_pinned) end += pinned_at_once;
     }
   } catch (...) {
@@ -56,20 +68,23 @@ bool PinnedMemory::back(std::byte* begin, std::int64_t size_bytes) {
   return is_pinned;
 }
 
-// A GPU that has failed may still read there.
+// A GPU that has failed may still read there. A page that cannot be unpinned counts as given back, too, and keeps its
+// memory: the next back() finds it pinned.
 bool PinnedMemory::unback(std::byte* begin, std::int64_t size_bytes) {
   if (gpu_.has_failed()) return false;
   for (std::byte* page = begin; page < begin + size_bytes; page += pinned_at_once) {
-    if (!gpu_.unpin(page)) return false;
+    if (!pages().is_pinned(page) || !gpu_.unpin(page)) continue;
+    pages().set_pinned(page, false);
+    madvise(page, static_cast<std::size_t>(pinned_at_once), MADV_DONTNEED);  // otherwise it keeps its memory
   }
-  return madvise(begin, static_cast<std::size_t>(size_bytes), MADV_DONTNEED) == 0;
+  return true;
 }
 
 bool PinnedMemory::has(const std::byte* address) {
-  Regions& known = regions();
+  Pages& known = pages();
   const MutexLock lock(known.mutex);
   const auto after = known.all.upper_bound(address);
-  return after != known.all.begin() && address < std::prev(after)->second;
+  return after != known.all.begin() && address < std::prev(after)->first + pinned_at_once;
 }
 
 std::int64_t PinnedMemory::bytes_together(const std::byte* address) {

@@ -163,6 +163,28 @@ TEST_F(CudaPinned, IsRefused) {
   EXPECT_EQ(sum(pin_memory(full({2 * page}, 1))).item(), 2 * page);
 }
 
+// Pages that stay pinned are there for the next tensor.
+TEST_F(CudaPinned, MayStayPinned) {
+  pin_memory(full({large}, 1)).wait();
+  wait_all();
+  gpus_.api().fail("unregister_host", 1, cudaErrorNotSupported);
+  trim_cache("cpu");
+  EXPECT_EQ(gpus_.api().registered_bytes(), std::size_t{2} << 20);
+  const std::vector<float> twos(static_cast<std::size_t>(large), 2);
+  EXPECT_EQ(pin_memory(full({large}, 2)).to("cuda:0").to_vector<float>(), twos);
+  wait_all();
+  trim_cache("cpu");
+  EXPECT_EQ(gpus_.api().registered_bytes(), 0U);
+
+  gpus_.api().limit_registered(std::size_t{4} << 20);
+  gpus_.api().fail("unregister_host", 0, cudaErrorNotSupported);
+  EXPECT_THAT(whole_message_of([] { pin_memory(full({large}, 1)).wait(); }), HasSubstr("out of memory"));
+  recover();
+  EXPECT_EQ(gpus_.api().registered_bytes(), std::size_t{2} << 20);
+  gpus_.api().limit_registered(SIZE_MAX);
+  EXPECT_EQ(pin_memory(full({large}, 2)).to("cuda:0").to_vector<float>(), twos);
+}
+
 // What a lost GPU may still write to is not used again.
 TEST_F(CudaPinned, IsLeftToALostGpu) {
   const Tensor on_gpu = ones({1000}, {.device = "cuda:0"}), before = pin_memory(full({10}, 3));
