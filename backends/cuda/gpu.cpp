@@ -44,6 +44,9 @@ constexpr cudaError_t refusals[] = {cudaErrorInvalidValue,
                                     cudaErrorStreamCaptureImplicit,
                                     cudaErrorStreamCaptureWrongThread,
                                     cudaErrorGraphExecUpdateFailure};
+// Of calls that pin memory, or end that: the system, or the state of the memory, did not allow it.
+constexpr cudaError_t refusals_to_pin[] = {cudaErrorOperatingSystem, cudaErrorHostMemoryAlreadyRegistered,
+                                           cudaErrorHostMemoryNotRegistered};
 
 }  // namespace
 
@@ -117,14 +120,14 @@ bool Gpu::pin(void* memory, std::size_t size) {
   const Meanwhile meanwhile(*this);
   const cudaError_t status = api_.register_host(memory, size);
   if (status == cudaErrorMemoryAllocation) return false;
-  check_of_program(status);
+  check_pinning(status);
   return true;
 }
 
 bool Gpu::unpin(void* memory) noexcept {
   try {
     const Meanwhile meanwhile(*this);
-    check_of_program(api_.unregister_host(memory));
+    check_pinning(api_.unregister_host(memory));
     return true;
   } catch (...) {  // Error, or no memory for its message
     return false;
@@ -149,6 +152,15 @@ void Gpu::copy_now(void* to, const void* from, std::size_t size) {
 void Gpu::check_of_program(cudaError_t status) {
   if (status == cudaSuccess) return;
   if (!is_refusal(status)) note(status);
+  throw_of_program(status);
+}
+
+void Gpu::check_pinning(cudaError_t status) {
+  if (std::ranges::find(refusals_to_pin, status) != std::end(refusals_to_pin)) throw_of_program(status);
+  check_of_program(status);
+}
+
+void Gpu::throw_of_program(cudaError_t status) const {
   throw_error("device", fmt::format("{}: {}", Device(DeviceType::cuda, index_).str(), str(status)));
 }
 

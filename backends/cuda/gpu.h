@@ -47,7 +47,8 @@ class Gpu {
 
   // Pins memory of the program for every GPU. Returns false if there is not so much to be pinned. Throws Error.
   bool pin(void* memory, std::size_t size);
-  // Ends that, for what one call of pin() has pinned. Returns false, with the error noted, if it stays pinned.
+  // Ends that, for what one call of pin() has pinned. Returns false if it stays pinned; if the GPU has failed, that is
+  // noted.
   bool unpin(void* memory) noexcept;
 
   // Both block, and throw Error. A copy within the GPU's memory, behind what CUDA's default stream was given.
@@ -64,6 +65,8 @@ class Gpu {
   class Meanwhile;
   std::string str(cudaError_t status) const;
   void check_of_program(cudaError_t status);
+  void check_pinning(cudaError_t status);  // the same, of register_host() and unregister_host()
+  [[noreturn]] void throw_of_program(cudaError_t status) const;
 
   struct HostCopy {
     HostCopy(Gpu& gpu, void* to, const void* from, std::size_t size) : gpu(gpu), to(to), from(from), size(size) {}

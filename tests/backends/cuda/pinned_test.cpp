@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "asyncgrad/asyncgrad.h"
@@ -161,6 +162,28 @@ TEST_F(CudaPinned, IsRefused) {
   const std::int64_t page = (2 << 20) / 4;
   pin_memory(full({page}, 1)).wait();
   EXPECT_EQ(sum(pin_memory(full({2 * page}, 1))).item(), 2 * page);
+}
+
+// The system, or the state of the memory, and not the GPU: it goes on.
+TEST_F(CudaPinned, IsRefusedByTheSystem) {
+  for (const cudaError_t status :
+       {cudaErrorOperatingSystem, cudaErrorHostMemoryAlreadyRegistered, cudaErrorHostMemoryNotRegistered}) {
+    SCOPED_TRACE(status);
+    const std::string told = "cuda:0: status " + std::to_string(status);
+    gpus_.api().fail("register_host", 0, status);
+    EXPECT_THAT(whole_message_of([] { pin_memory(full({large}, 1)).wait(); }), HasSubstr(told));
+    recover();
+    EXPECT_EQ(ones({3}, {.device = "cuda:0"}).to_vector<float>(), std::vector<float>(3, 1));
+    pin_memory(full({large}, 1)).wait();
+    wait_all();
+    gpus_.api().fail("unregister_host", 0, status);
+    trim_cache("cpu");
+    EXPECT_EQ(ones({3}, {.device = "cuda:0"}).to_vector<float>(), std::vector<float>(3, 1));
+    EXPECT_EQ(pin_memory(full({large}, 2)).to("cuda:0").to_vector<float>(),
+              std::vector<float>(static_cast<std::size_t>(large), 2));
+    wait_all();
+    trim_cache("cpu");
+  }
 }
 
 // Pages that stay pinned are there for the next tensor.
