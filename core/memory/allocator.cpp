@@ -9,11 +9,21 @@ void Allocator::check_fault(std::int64_t size_bytes) const {
   if (fault != nullptr && fault(size_bytes)) throw std::bad_alloc();
 }
 
-std::byte* Allocator::take_counted(BlockCache& cache, std::int64_t size_bytes, std::int64_t& live_bytes) {
+std::byte* Allocator::take_once(BlockCache& cache, std::int64_t size_bytes, std::int64_t* live_bytes) {
   const SpinLockGuard lock(cache.lock());
   std::byte* const block = cache.take(size_bytes);
-  live_bytes = live_.add(size_bytes);  // under the lock, as the next block's room depends on it
+  if (live_bytes != nullptr) *live_bytes = live_.add(size_bytes);  // under the lock, for the next block
   return block;
+}
+
+std::byte* Allocator::take_from(BlockCache& cache, std::int64_t size_bytes, std::int64_t* live_bytes) {
+  try {
+    return take_once(cache, size_bytes, live_bytes);
+  } catch (const std::bad_alloc&) {
+    if (!has_pinned()) throw;
+  }
+  trim();  // the other cache may have what is lacking
+  return take_once(cache, size_bytes, live_bytes);
 }
 
 std::byte* Allocator::take_slowly(std::int64_t size_bytes) {
@@ -24,7 +34,7 @@ std::byte* Allocator::take_slowly(std::int64_t size_bytes) {
     block = take_tiny(size_bytes);
     live_bytes = live_.add(size_bytes);
   } else {
-    block = take_counted(cache_, size_bytes, live_bytes);
+    block = take_from(cache_, size_bytes, &live_bytes);
   }
   recording_.report(live_bytes);
   return block;
@@ -38,8 +48,7 @@ void Allocator::give_back_slowly(std::byte* block, std::int64_t size_bytes) noex
 std::byte* Allocator::take_workspace(std::int64_t size_bytes) {
   if (size_bytes == 0) return nullptr;
   if (is_tiny(size_bytes)) return take_tiny(size_bytes);
-  const SpinLockGuard lock(cache_.lock());
-  return cache_.take(size_bytes);
+  return take_from(cache_, size_bytes, nullptr);
 }
 
 void Allocator::use_pinned(MemorySource& source) {
@@ -65,7 +74,7 @@ std::byte* Allocator::take_pinned(std::int64_t size_bytes) {
   if (size_bytes == 0) return nullptr;
   check_fault(size_bytes);
   std::int64_t live_bytes = 0;
-  std::byte* const block = take_counted(*pinned_.load(std::memory_order_acquire), size_bytes, live_bytes);
+  std::byte* const block = take_from(*pinned_.load(std::memory_order_acquire), size_bytes, &live_bytes);
   recording_.report(live_bytes);
   return block;
 }

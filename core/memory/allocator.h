@@ -121,7 +121,10 @@ class Allocator {
     }
   }
   void check_fault(std::int64_t size_bytes) const;
-  std::byte* take_counted(BlockCache& cache, std::int64_t size_bytes, std::int64_t& live_bytes);
+  // A block of a cache, even if the other one has to be given back for it. It counts as live, and `live_bytes` gets the
+  // sum, unless that is null.
+  std::byte* take_from(BlockCache& cache, std::int64_t size_bytes, std::int64_t* live_bytes);
+  std::byte* take_once(BlockCache& cache, std::int64_t size_bytes, std::int64_t* live_bytes);
   template <class Function>
   void each_cache(Function function);
   std::byte* take_slowly(std::int64_t size_bytes);

@@ -250,5 +250,42 @@ TEST(Allocator, GivesEveryBlockToOneThread) {
   allocator.trim();
 }
 
+// Backs no more than is left to it and to others.
+class Sharing final : public MemorySource {
+ public:
+  explicit Sharing(std::int64_t& left) : left_(left) {}
+  std::int64_t page_bytes() const override { return host_memory().page_bytes(); }
+  std::byte* reserve(std::int64_t size_bytes) override { return host_memory().reserve(size_bytes); }
+  bool back(std::byte*, std::int64_t size_bytes) override {
+    if (size_bytes > left_) return false;
+    left_ -= size_bytes;
+    return true;
+  }
+  bool unback(std::byte*, std::int64_t size_bytes) override {
+    left_ += size_bytes;
+    return true;
+  }
+
+ private:
+  std::int64_t& left_;
+};
+
+TEST(Allocator, GivesBackPinnedAndOtherBlocksForEachOther) {
+  constexpr std::int64_t size = 6 * mebi;
+  std::int64_t left = 8 * mebi;
+  Sharing source(left), pinned(left);
+  Allocator allocator(source);
+  allocator.use_pinned(pinned);
+  allocator.give_back(allocator.take(size), size);
+  allocator.give_back_pinned(allocator.take_pinned(size), size);
+  allocator.give_back(allocator.take(size), size);
+  allocator.give_back_pinned(allocator.take_pinned(size), size);
+  allocator.give_back_workspace(allocator.take_workspace(size), size);
+  std::byte* const block = allocator.take_pinned(size);
+  EXPECT_THROW(allocator.take(size), std::bad_alloc);
+  allocator.give_back_pinned(block, size);
+  EXPECT_EQ(allocator.figures().live_bytes, 0);
+}
+
 }  // namespace
 }  // namespace asyncgrad::detail
