@@ -55,19 +55,21 @@ void Allocator::use_pinned(MemorySource& source) {
   if (has_pinned()) return;
   auto made = std::make_unique<BlockCache>(source, live_);
   BlockCache& cache = *made;
-  BlockCache::Limits limits;
-  {
-    const SpinLockGuard lock(cache_.lock());
-    limits = cache_.limits();
-  }
-  {
-    const SpinLockGuard lock(cache.lock());
-    cache.set_limits(limits);
-  }
   BlockCache* none = nullptr;
   if (!pinned_.compare_exchange_strong(none, &cache, std::memory_order_acq_rel)) return;  // another thread came first
   ForkLocks::add(cache.lock(), ForkLocks::Kind::outer);
   static_cast<void>(made.release());
+  // Limits that are set from here on reach this cache, too, but perhaps before these are copied.
+  const auto current_limits = [this] {
+    const SpinLockGuard lock(cache_.lock());
+    return cache_.limits();
+  };
+  BlockCache::Limits copied;
+  for (BlockCache::Limits limits = current_limits(); copied != limits; limits = current_limits()) {
+    const SpinLockGuard lock(cache.lock());
+    cache.set_limits(limits);
+    copied = limits;
+  }
 }
 
 std::byte* Allocator::take_pinned(std::int64_t size_bytes) {
@@ -87,14 +89,16 @@ void Allocator::give_back_pinned(std::byte* block, std::int64_t size_bytes) noex
   cache.give_back(block, size_bytes);
 }
 
-// function(cache), under its lock, for each of the caches that there are.
+// function(cache), under its lock, for each of the caches that there are. The second is looked for when the first is
+// done, see use_pinned().
 template <class Function>
 void Allocator::each_cache(Function function) {
-  for (BlockCache* const cache : {&cache_, pinned_.load(std::memory_order_acquire)}) {
-    if (cache == nullptr) continue;
-    const SpinLockGuard lock(cache->lock());
-    function(*cache);
-  }
+  const auto call = [&](BlockCache& cache) {
+    const SpinLockGuard lock(cache.lock());
+    function(cache);
+  };
+  call(cache_);
+  if (BlockCache* const pinned = pinned_.load(std::memory_order_acquire)) call(*pinned);
 }
 
 void Allocator::trim(std::int64_t max_cached_bytes) {

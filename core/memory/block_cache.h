@@ -45,6 +45,7 @@ class BlockCache {
   // What these have set, for another cache.
   struct Limits {
     std::int64_t with_live_bytes = INT64_MAX, cached_bytes = INT64_MAX;
+    friend bool operator==(const Limits&, const Limits&) = default;
   };
   Limits limits() const ASYNCGRAD_REQUIRES(lock_) { return limits_; }
   void set_limits(const Limits& limits) ASYNCGRAD_REQUIRES(lock_) { limits_ = limits; }
