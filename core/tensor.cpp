@@ -196,10 +196,11 @@ Tensor make_tensor(const Shape& shape, DType dtype, Device device) {
 
 namespace {
 
-// A GPU that is in use, or the first one.
+// A GPU that is in use and has not failed, or the first one.
 DeviceState& gpu_that_pins() {
   for (int index = 0; index < Devices::max_of_a_type; ++index) {
-    if (DeviceState* const gpu = Devices::find({DeviceType::cuda, index})) return *gpu;
+    DeviceState* const gpu = Devices::find({DeviceType::cuda, index});
+    if (gpu != nullptr && gpu->failure.load(std::memory_order_acquire) == nullptr) return *gpu;
   }
   try {
     return device_state(DeviceType::cuda);

@@ -222,6 +222,20 @@ TEST_F(CudaPinned, IsLeftToALostGpu) {
   EXPECT_EQ(before.to_vector<float>(), std::vector<float>(10, 3));
 }
 
+TEST_F(CudaPinned, IsPinnedByAGpuThatGoesOn) {
+  const Tensor first = ones({1000}, {.device = "cuda:0"}), second = ones({1000}, {.device = "cuda:1"});
+  first.wait();
+  second.wait();
+  gpus_.api().fail("copy_async", 0, cudaErrorIllegalAddress);
+  EXPECT_THAT(message_of([&] { first.to("cpu").wait(); }), HasSubstr("the device has failed"));
+  recover();
+  EXPECT_EQ(pin_memory(full({large}, 2)).to("cuda:1").to_vector<float>(),
+            std::vector<float>(static_cast<std::size_t>(large), 2));
+  wait_all();
+  trim_cache("cpu");
+  EXPECT_EQ(gpus_.api().registered_bytes(), 0U);  // a GPU that has failed would keep it
+}
+
 TEST_F(CudaPinned, IsThereInTheChildOfAFork) {
   if (looks_for_races) GTEST_SKIP() << "the thread sanitizer allows no new threads in the child";
   if (hangs_in_child != nullptr) GTEST_SKIP() << hangs_in_child;
