@@ -43,11 +43,13 @@ void on_own_thread(Function function) {
   }
 }
 
-// A device that has failed may still write there.
+// A device that has failed may still write there. Memory of the program may be pinned, too: that of a pinned tensor, which
+// an array of another library shares.
 void keep_pinned_results(const Invocation& invocation) {
   for (int i = 0; i < invocation.operand_count; ++i) {
     Storage& storage = *invocation.operands[i].storage;
-    if (storage.is_pinned && invocation.views[i].access != Access::read) keep_for_good(storage);
+    const bool may_be_pinned = storage.is_pinned || storage.is_foreign;
+    if (may_be_pinned && invocation.views[i].access != Access::read) keep_for_good(storage);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -220,6 +221,22 @@ TEST_F(CudaPinned, IsLeftToALostGpu) {
   recover();
   EXPECT_GE(memory_figures("cpu").live_bytes, live + 4000);
   EXPECT_EQ(before.to_vector<float>(), std::vector<float>(10, 3));
+}
+
+// Nor is a tensor whose memory another one shares.
+TEST_F(CudaPinned, IsLeftToALostGpuThatWritesItAsMemoryOfTheProgram) {
+  const Tensor on_gpu = ones({1000}, {.device = "cuda:0"});
+  const auto pinned = std::make_shared<Tensor>(pin_memory(full({1000}, 3)));
+  on_gpu.wait();
+  Tensor shared = from_host_memory(static_cast<float*>(host_data(*pinned)), {1000}, pinned);
+  const std::weak_ptr<const Tensor> owner = pinned;
+  gpus_.api().fail("copy_async", 0, cudaErrorIllegalAddress, true);
+  shared.copy_(on_gpu);
+  EXPECT_THAT(message_of([&] { shared.wait(); }), HasSubstr("the device has failed"));
+  recover();
+  const auto owners = owner.use_count();
+  shared = Tensor();
+  EXPECT_EQ(owner.use_count(), owners);
 }
 
 TEST_F(CudaPinned, IsPinnedByAGpuThatGoesOn) {
