@@ -34,6 +34,7 @@ class IssuedQueue {
     std::uint64_t number;
     DeviceEvent* event = nullptr;  // recorded after it, or null
     bool has_failed = false;
+    bool was_launched = false;  // the device may have begun it
     DeviceTimes::Span times{};
   };
 

@@ -178,7 +178,10 @@ void Launcher::issue(Operation& operation, Failure* cause) {
       if (operation.queue == compute_queue) queues_.enter(std::move(region));
       queues_.follow_profiler();
       queues_.wait_for_others(operation, context_.ring);
-      if (cause == nullptr) launch(operation, issued.times);
+      if (cause == nullptr) {
+        issued.was_launched = true;
+        launch(operation, issued.times);
+      }
     } catch (const DeviceFailed& error) {
       give_up(error.what(), operation.number);
       cause = failure_;
@@ -277,10 +280,11 @@ void Launcher::give_up(const std::string& message, std::uint64_t number) {
   }
   for (Queue& queue : queues_.all()) {
     while (!queue.is_empty()) {
-      const Operation& operation = context_.ring.at(queue.all().front().number);
+      const IssuedQueue::Issued& issued = queue.all().front();
+      const Operation& operation = context_.ring.at(issued.number);
       if (&queue != &queues_.computing()) {  // it still has its operands
         settle(operation.invocation, failure_, true, context_.failures);
-        keep_pinned_results(operation.invocation);
+        if (issued.was_launched) keep_pinned_results(operation.invocation);
       }
       complete_first(queue);
     }

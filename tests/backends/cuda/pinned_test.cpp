@@ -223,6 +223,25 @@ TEST_F(CudaPinned, IsLeftToALostGpu) {
   EXPECT_EQ(before.to_vector<float>(), std::vector<float>(10, 3));
 }
 
+// But what it was never given to write is.
+TEST_F(CudaPinned, IsFreeOfCopiesThatALostGpuDidNotBegin) {
+  const Tensor on_gpu = ones({1000}, {.device = "cuda:0"});
+  std::optional<Tensor> written = pin_memory(full({1000}, 3));
+  on_gpu.wait();
+  written->wait();
+  gpus_.api().fail("copy_async", 0, cudaErrorIllegalAddress, true);
+  EXPECT_THAT(message_of([&] { pin_memory(on_gpu).wait(); }), HasSubstr("the device has failed"));
+  recover();
+  wait_all();
+  const std::int64_t live = memory_figures("cpu").live_bytes;
+  written->copy_(on_gpu);
+  EXPECT_THAT(message_of([&] { written->wait(); }), HasSubstr("the device has failed"));
+  recover();
+  wait_all();
+  written.reset();
+  EXPECT_EQ(memory_figures("cpu").live_bytes, live - 4032);
+}
+
 // Nor is a tensor whose memory another one shares.
 TEST_F(CudaPinned, IsLeftToALostGpuThatWritesItAsMemoryOfTheProgram) {
   const Tensor on_gpu = ones({1000}, {.device = "cuda:0"});
