@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <exception>
 
+#include "asyncgrad/core/engine/admission/devices.h"
 #include "asyncgrad/core/engine/engine.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/memory/planner.h"
@@ -25,6 +27,17 @@ void* device_data(const Tensor& tensor) { return detail::data_of(tensor, "device
 void synchronize(Device device) {
   const detail::Backend& backend = *detail::device_state(device).backend;
   if (backend.synchronize != nullptr) backend.synchronize(device);
+}
+
+void detail::synchronize_gpus() noexcept {
+  for (int index = 0; index < Devices::max_of_a_type; ++index) {
+    const Device gpu(DeviceType::cuda, index);
+    if (Devices::find(gpu) == nullptr) continue;
+    try {
+      synchronize(gpu);
+    } catch (const std::exception&) {  // it has failed, or refuses to wait
+    }
+  }
 }
 
 void copy_from_device_memory(const Tensor& to, const void* data) {

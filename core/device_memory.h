@@ -8,6 +8,8 @@ namespace asyncgrad {
 namespace detail {
 // device_data(), for an operation that errors name.
 void* data_of(const Tensor& tensor, const char* operation);
+// Calls synchronize() for each GPU that is in use here; one that has failed is passed over.
+void synchronize_gpus() noexcept;
 }  // namespace detail
 
 // The address of the first value of a tensor, in the memory of its device; values are row major. Blocks until they are

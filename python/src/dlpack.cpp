@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "asyncgrad/autograd/pin_memory.h"
 #include "asyncgrad/core/device_memory.h"
 #include "asyncgrad/core/host_memory.h"
 #include "binding.h"
@@ -69,11 +70,12 @@ struct Exported {
   Tensor tensor;
   std::vector<std::int64_t> shape, strides;
 
-  // Called by whoever has the memory, who may have queued work on a GPU that still uses it. A thread of its own waits for
-  // that: this one may hold the interpreter's lock, for which a callback of the GPU's work may wait.
+  // Called by whoever has the memory, who may have queued work on a GPU that still uses it, also where it is pinned. A
+  // thread of its own waits for that: this one may hold the interpreter's lock, for which a callback of the GPU's work may
+  // wait.
   static void end(DLManagedTensor* managed) {
     auto* const exported = static_cast<Exported*>(managed->context);
-    if (exported->tensor.device().type == DeviceType::cpu) return delete exported;
+    if (exported->tensor.device().type == DeviceType::cpu && !is_pinned(exported->tensor)) return delete exported;
     try {
       std::thread([exported] { end_unused(exported); }).detach();
     } catch (const std::system_error&) {
@@ -81,8 +83,9 @@ struct Exported {
     }
   }
   static void end_unused(Exported* exported) noexcept {
+    const Device device = exported->tensor.device();
     try {
-      synchronize(exported->tensor.device());
+      device.type == DeviceType::cpu ? detail::synchronize_gpus() : synchronize(device);
     } catch (const std::exception&) {  // the GPU has failed, and its memory is not used again
     }
     delete exported;

@@ -55,6 +55,16 @@ TEST_F(CudaDeviceMemory, SynchronizingWaitsForWhatTheGpuWasGiven) {
   EXPECT_TRUE(message_of([&] { (x + 1).wait(); }).find("the device has failed") != std::string::npos);
 }
 
+TEST_F(CudaDeviceMemory, SynchronizingAllGpusPassesOverOneThatFailed) {
+  ones({3}, {.device = "cuda:0"}).wait();
+  detail::synchronize_gpus();
+  EXPECT_EQ(gpus_.api().calls()["synchronize_device"], 1);  // the other one is not in use
+  ones({3}, {.device = "cuda:1"}).wait();
+  gpus_.api().fail("synchronize_device", 0, cudaErrorLaunchFailure);
+  detail::synchronize_gpus();
+  EXPECT_EQ(gpus_.api().calls()["synchronize_device"], 3);
+}
+
 // Reads one element of a tensor, or the one beyond its end, in a kernel.
 float read_there(const Tensor& x, std::int64_t i) {
   const auto* const data = static_cast<const float*>(device_data(x));
