@@ -8,8 +8,8 @@
 //   const ag::Tensor y = net(batch.to("cuda"));      // copied while the GPU computes what was queued before
 //
 // A pinned tensor is one of the CPU: all operations take it. Memory figures and the budget count it with the CPU's other
-// memory, and the memory is kept for the next one, up to the limits of cached memory. Pinning takes memory from everything
-// else that runs on the machine: pin what is copied.
+// memory, and the memory is kept for the next one, up to the limits of cached memory; that of tensors below a megabyte always
+// is. Pinning takes memory from everything else that runs on the machine: pin what is copied.
 //
 // A library that takes a pinned tensor by DLPack may let go of it while its copies to a GPU are under way: the memory is kept
 // until the GPUs in use here have done what they were given. An array of NumPy, or an address (host_data()), has no such

@@ -68,8 +68,9 @@ struct EngineOptions {
   bool recompute_to_fit = false;
   // The most memory, in bytes, that each device keeps for the next tensors after others have given it back. 0 keeps
   // none, except blocks of up to 512 bytes on the CPU, which are always kept, as are the library's own small objects.
-  // The default keeps what fits into the budget beside live memory. On a GPU the excess is released only at the next
-  // allocation, because releasing waits for the device.
+  // The default keeps what fits into the budget beside live memory. Pinned memory has a cache of its own, for which the same
+  // limit holds once more; there and on a GPU, what tensors below a megabyte had is always kept. On a GPU the excess is
+  // released only at the next allocation, because releasing waits for the device.
   std::int64_t max_cached_bytes = std::numeric_limits<std::int64_t>::max();
 };
 

@@ -37,7 +37,8 @@ MemoryFigures memory_figures(Device device = default_device());
 // Starts the peaks again, of memory and of engine_figures(), from what is live and queued now.
 void reset_peaks(Device device = default_device());
 
-// Gives all cached memory back to the system. On a GPU it waits until everything is finished.
+// Gives cached memory back to the system, on a CPU that of pinned tensors, too. What tensors below a megabyte had on a GPU,
+// or pinned, stays. On a GPU it waits until everything is finished.
 void trim_cache(Device device = default_device());
 
 // The resident set of the process in bytes, from the operating system.

@@ -74,8 +74,8 @@ class Allocator {
   std::byte* take_pinned(std::int64_t size_bytes);
   void give_back_pinned(std::byte* block, std::int64_t size_bytes) noexcept;
 
-  // Gives cached memory back to the system until at most `max_cached_bytes` are cached. Tiny blocks of the host do not
-  // count.
+  // Gives cached memory back to the system until each cache has at most `max_cached_bytes`, or only small blocks that it
+  // keeps, see BlockCache::trim(). Tiny blocks of the host do not count.
   void trim(std::int64_t max_cached_bytes = 0);
   // Keeps live and cached bytes together within 1.125 times this limit, or a megabyte more, while live bytes alone are
   // within it. The eighth is for ranges that are free and too short: without it the chapter's step faults ten megabytes

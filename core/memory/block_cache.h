@@ -36,7 +36,8 @@ class BlockCache {
   // even after it got the cache back.
   std::byte* take(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
   void give_back(std::byte* block, std::int64_t size_bytes) noexcept ASYNCGRAD_REQUIRES(lock_);
-  // Gives cached memory back to the system until at most `max_bytes` are cached.
+  // Gives cached memory back to the system until at most `max_bytes` are cached. Small blocks stay unless they are the
+  // host's own: others are cut from slabs.
   void trim(std::int64_t max_bytes) noexcept ASYNCGRAD_REQUIRES(lock_);
 
   // Sets the limit that Allocator describes.

@@ -195,7 +195,7 @@ void bind_engine(nb::module_& m) {
       "Starts the peaks again from what is live and queued now.");
   m.def(
       "trim_cache", [](nb::handle device) { trim_cache(device_or_default(device)); }, nb::arg("device") = nb::none(),
-      "Gives all cached memory back to the system.");
+      "Gives cached memory back to the system, except what tensors below a megabyte had on a GPU, or pinned.");
   m.def(
       "devices", &device_dicts,
       "What tensors may be on, a dict for each part of the CPU and each GPU: device (\"cuda:0\"), name, memory_bytes, "

@@ -58,7 +58,7 @@ class Context:
         _entered.devices.pop()
 
     def empty_cache(self):
-        """Gives all cached memory of the device back to the system."""
+        """Gives cached memory of the device back to the system, as trim_cache() does."""
         ag.trim_cache(self)
 
 
