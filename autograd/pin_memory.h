@@ -14,6 +14,9 @@
 // A library that takes a pinned tensor by DLPack may let go of it while its copies to a GPU are under way: the memory is kept
 // until the GPUs in use here have done what they were given. An array of NumPy, or an address (host_data()), has no such
 // protection: keep the tensor until the copies from there are done.
+//
+// On Linux before 5.10, fork before anything is pinned. There the system may move a pinned page that the program writes after
+// a fork, while GPUs copy from and to the old one.
 #pragma once
 
 #include "asyncgrad/core/tensor.h"

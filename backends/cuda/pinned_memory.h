@@ -8,6 +8,7 @@ namespace asyncgrad::detail::cuda {
 
 // Ordinary memory of the process, whose pages are pinned while they are backed. So the child of a fork has its values, and
 // as the system copies pinned pages for the child at once (Linux 5.10 and later), the parent's stay where GPUs find them.
+// Older systems may move a page when the parent writes it, which autograd/pin_memory.h tells the program.
 //
 // One page is pinned by one call, because it is also unpinned by one; a copy is one for each page that it touches.
 class PinnedMemory final : public MemorySource {
