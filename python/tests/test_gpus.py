@@ -1,5 +1,7 @@
 """GPUs by their names here and in other libraries; on a machine without one, those that a test makes up."""
+import collections
 import ctypes
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -89,6 +91,27 @@ def test_pinned_memory_of_others_is_the_cpus():
 
     x = ag.from_dlpack(Pinned())
     assert x.device == "cpu" and x.tolist() == [0, 1, 2] and not x.is_pinned()
+
+
+def test_all_arrays_of_a_batch_on_the_cpu_are_pinned(monkeypatch):
+    class Pair(NamedTuple):
+        x: object
+        y: object
+
+    pinned = []
+    monkeypatch.setattr(mxnet.gluon.data, "_pinned", lambda x: pinned.append(x) or x)
+    mxnet.cpu_as_gpus(1)
+    try:
+        arrays = [mxnet.np.ones(3) for _ in range(4)]
+        batch = collections.OrderedDict(pair=Pair(arrays[0], [arrays[1], 5]), there=arrays[2].as_in_ctx(mxnet.gpu()),
+                                        last=(arrays[3],))
+        loader = mxnet.gluon.data.DataLoader([0], 1, batchify_fn=lambda _: batch, pin_memory=True)
+        found, = loader
+        assert type(found) is collections.OrderedDict and found == batch and found is not batch
+        assert type(found["pair"]) is Pair and type(found["last"]) is tuple
+        assert len(pinned) == 3 and all(x is y for x, y in zip(pinned, [arrays[0], arrays[1], arrays[3]]))
+    finally:
+        ag.set_engine_options(cpu_parts=1)
 
 
 @on_a_gpu

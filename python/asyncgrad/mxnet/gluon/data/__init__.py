@@ -1,6 +1,7 @@
 """Data sets and loaders under MXNet's names."""
 import collections as _collections
 import concurrent.futures as _futures
+import copy as _copy
 
 import numpy as _np
 
@@ -107,9 +108,14 @@ def _stacked(items):
 
 
 def _all_pinned(batch):
+    if isinstance(batch, dict):
+        found = _copy.copy(batch)
+        found.update((key, _all_pinned(part)) for key, part in batch.items())
+        return found
     if isinstance(batch, (list, tuple)):
-        return type(batch)(map(_all_pinned, batch))
-    return _pinned(batch) if isinstance(batch, _ag.Tensor) else batch
+        parts = map(_all_pinned, batch)
+        return type(batch)(*parts) if hasattr(batch, "_fields") else type(batch)(parts)
+    return _pinned(batch) if isinstance(batch, _ag.Tensor) and batch.device == "cpu" else batch
 
 
 class DataLoader:
@@ -117,7 +123,7 @@ class DataLoader:
 
     With num_workers as many threads read `prefetch` batches ahead of the program, by default twice as many as there are
     workers. What they draw at random depends on the seed and on the number of the batch, not on the threads. With
-    pin_memory the arrays of a batch are in memory that GPUs copy from directly, where there is one.
+    pin_memory the arrays of a batch that are on the CPU are in memory that GPUs copy from directly, where there is one.
     """
 
     def __init__(self, dataset, batch_size=None, shuffle=False, sampler=None, last_batch=None, batch_sampler=None,
