@@ -93,6 +93,22 @@ def test_pinned_memory_of_others_is_the_cpus():
     assert x.device == "cpu" and x.tolist() == [0, 1, 2] and not x.is_pinned()
 
 
+def test_arrays_are_pinned_where_they_are(monkeypatch):
+    def pinned(x):
+        given.append(x)
+        return x + 1
+
+    given = []
+    monkeypatch.setattr(mxnet.multiarray, "pinned", pinned)
+    mxnet.cpu_as_gpus(1)
+    try:
+        for x in mxnet.np.ones(3), mxnet.np.ones(3, ctx=mxnet.gpu()):
+            for moved in x.as_in_ctx(mxnet.cpu_pinned()), x.copyto(mxnet.cpu_pinned()):
+                assert given.pop() is x and not given and moved.tolist() == [2, 2, 2]
+    finally:
+        ag.set_engine_options(cpu_parts=1)
+
+
 def test_all_arrays_of_a_batch_on_the_cpu_are_pinned(monkeypatch):
     class Pair(NamedTuple):
         x: object
@@ -119,6 +135,10 @@ def test_pinned_tensors():
     x = mxnet.np.ones((2, 3)).as_in_ctx(mxnet.cpu_pinned())
     assert x.is_pinned() and x.pin_memory() is x and x[0].is_pinned() and not (x + 1).is_pinned()
     assert x.to("cuda:0").pin_memory().tolist() == x.tolist() == np.from_dlpack(x).tolist()
+    assert x.as_in_ctx(mxnet.cpu_pinned()) is x
+    for y in x, x + 0, x.to("cuda:0"):
+        copied = y.copyto(mxnet.cpu_pinned())
+        assert copied.is_pinned() and copied is not y and copied.tolist() == x.tolist()
     assert all(part.is_pinned() for batch in batches(pin_memory=True) for part in batch)
 
 

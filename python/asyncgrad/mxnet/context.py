@@ -78,7 +78,9 @@ def cpu_pinned(device_id=0):
 
 
 def pinned(x):
-    """An array of the CPU in pinned memory; itself where there is no GPU."""
+    """The array on the CPU, in pinned memory where there is a GPU; itself if that is where it is."""
+    if x.device.startswith("cpu:"):  # a part that stands in for a GPU
+        x = x.to("cpu")
     return x if ag.why_no_gpu() else x.pin_memory()
 
 

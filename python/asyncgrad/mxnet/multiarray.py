@@ -173,16 +173,18 @@ class ndarray(Tensor):
     def copyto(self, other):
         """A copy on a device, or the values written into another array."""
         if isinstance(other, Context):
-            device = device_of(other)
-            copied = self.copy() if device == self.device else self.to(other)
-            return pinned(copied) if other.is_pinned else copied
+            if other.is_pinned:
+                copied = pinned(self)
+                return pinned(self.copy()) if copied is self else copied
+            return self.copy() if device_of(other) == self.device else self.to(other)
         other[...] = self.to(other.device)
         return other
 
     def as_in_ctx(self, ctx):
         """The array on a device: itself if it is there."""
-        moved = self if device_of(ctx) == self.device else self.to(ctx)
-        return pinned(moved) if isinstance(ctx, Context) and ctx.is_pinned else moved
+        if isinstance(ctx, Context) and ctx.is_pinned:
+            return pinned(self)
+        return self if device_of(ctx) == self.device else self.to(ctx)
 
     as_in_context = as_in_ctx
 
