@@ -1,16 +1,16 @@
 #include "tests/backends/cuda/emulator/emulator.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <future>
+#include <map>
+#include <mutex>
 #include <numeric>
 #include <random>
 #include <utility>
 #include <vector>
 
-#include "asyncgrad/core/sync/raise_to.h"
 #include "tests/backends/cuda/emulator/device_words.h"
 #include "tests/backends/cuda/emulator/fiber.h"
 #include "tests/support/fake_stream.h"
@@ -311,18 +311,31 @@ void run_grid(const char* name, unsigned launched_blocks, unsigned threads, cons
 
 void (*push_on_stream)(cudaStream_t, std::function<void()>) = nullptr;
 
-std::atomic<std::int64_t> largest_grid{0};
+std::mutex launched_mutex;
+std::map<const char*, unsigned> launched_blocks;  // under the mutex
 
 }  // namespace
 
-std::int64_t most_blocks() { return largest_grid.exchange(0, std::memory_order_relaxed); }
+std::map<std::string, unsigned> launched() {
+  const std::lock_guard lock(launched_mutex);
+  std::map<std::string, unsigned> found;
+  for (const auto& [name, blocks] : std::exchange(launched_blocks, {})) {
+    unsigned& most = found[name];
+    most = std::max(most, blocks);
+  }
+  return found;
+}
 
 void launch(const char* name, unsigned blocks, unsigned threads, cudaStream_t stream, std::function<void()> kernel) {
   if (blocks == 0 || threads == 0 || threads > max_threads) {
     std::fprintf(stderr, "emulator: a launch of %u blocks of %u threads, of %s\n", blocks, threads, name);
     std::abort();
   }
-  detail::raise_to(largest_grid, blocks, std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(launched_mutex);
+    unsigned& most = launched_blocks[name];
+    most = std::max(most, blocks);
+  }
   enqueue(stream, [=, run = std::move(kernel)] { run_grid(name, blocks, threads, run); });
 }
 

@@ -18,16 +18,18 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cstdint>
 #include <functional>
+#include <map>
+#include <string>
 
 namespace asyncgrad::tests::emulator {
 
-// Puts a kernel on a stream: each thread of each block calls `kernel`. Without a stream (null) it runs at once.
+// Puts a kernel on a stream: each thread of each block calls `kernel`. Without a stream (null) it runs at once. The name
+// lives as long as the process.
 void launch(const char* name, unsigned blocks, unsigned threads, cudaStream_t stream, std::function<void()> kernel);
 
-// The blocks of the largest launch since the last call of this function.
-std::int64_t most_blocks();
+// Of each kernel that was launched since the last call of this function, by its name: the blocks of its largest launch.
+std::map<std::string, unsigned> launched();
 
 // Puts any task on a stream, or runs it at once without one.
 void enqueue(cudaStream_t stream, std::function<void()> task);
