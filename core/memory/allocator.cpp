@@ -77,12 +77,14 @@ std::byte* Allocator::take_pinned(std::int64_t size_bytes) {
   check_fault(size_bytes);
   std::int64_t live_bytes = 0;
   std::byte* const block = take_from(*pinned_.load(std::memory_order_acquire), size_bytes, &live_bytes);
+  pinned_bytes_.fetch_add(size_bytes, std::memory_order_relaxed);
   recording_.report(live_bytes);
   return block;
 }
 
 void Allocator::give_back_pinned(std::byte* block, std::int64_t size_bytes) noexcept {
   if (block == nullptr) return;
+  pinned_bytes_.fetch_sub(size_bytes, std::memory_order_relaxed);
   recording_.report(live_.subtract(size_bytes));
   BlockCache& cache = *pinned_.load(std::memory_order_acquire);
   const SpinLockGuard lock(cache.lock());

@@ -68,8 +68,12 @@ class Allocator {
   // Lets take_pinned() take blocks from this source, unless it takes them from another one.
   void use_pinned(MemorySource& source);
   bool has_pinned() const { return pinned_.load(std::memory_order_acquire) != nullptr; }
-  // For tests: the next call of use_pinned() decides again. While no pinned block is in use; the cached ones are lost.
-  void forget_pinned() { pinned_.store(nullptr, std::memory_order_release); }
+  // For tests: the next call of use_pinned() decides again. While no pinned block is in use but those that are left to a
+  // lost GPU, which do not count any more; the cached ones are lost.
+  void forget_pinned() {
+    pinned_.store(nullptr, std::memory_order_release);
+    recording_.report(live_.subtract(pinned_bytes_.exchange(0, std::memory_order_relaxed)));
+  }
   // As take() and give_back(). The source may throw Error, too.
   std::byte* take_pinned(std::int64_t size_bytes);
   void give_back_pinned(std::byte* block, std::int64_t size_bytes) noexcept;
@@ -138,6 +142,7 @@ class Allocator {
   alignas(128) BlockCache cache_;
   // Of pinned blocks; null: there is no source. It is never destroyed, as forks hold its lock.
   std::atomic<BlockCache*> pinned_{nullptr};
+  std::atomic<std::int64_t> pinned_bytes_{0};  // of the live ones. Relaxed: for forget_pinned() alone
 };
 
 }  // namespace asyncgrad::detail
