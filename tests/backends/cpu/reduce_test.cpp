@@ -103,7 +103,9 @@ void check_rows_alone(Op op, bool of_squares) {
               value = together[static_cast<std::size_t>(row)];
       ASSERT_EQ(value, expected) << "row " << row;
       ASSERT_EQ(std::signbit(value), std::signbit(expected)) << "row " << row;
-      if (op == Op::sum && n > 16 && n <= 64) ASSERT_EQ(value, sum_in_halves(alone, of_squares)) << "row " << row;
+      if (op == Op::sum && n > 16 && n <= 64) {
+        ASSERT_EQ(value, sum_in_halves(alone, of_squares)) << "row " << row;
+      }
     }
   }
 }
