@@ -103,8 +103,9 @@ def test_arrays_are_pinned_where_they_are(monkeypatch):
     mxnet.cpu_as_gpus(1)
     try:
         for x in mxnet.np.ones(3), mxnet.np.ones(3, ctx=mxnet.gpu()):
-            for moved in x.as_in_ctx(mxnet.cpu_pinned()), x.copyto(mxnet.cpu_pinned()):
-                assert given.pop() is x and not given and moved.tolist() == [2, 2, 2]
+            for move in mxnet.np.ndarray.as_in_ctx, mxnet.np.ndarray.copyto:
+                assert move(x, mxnet.cpu_pinned()).tolist() == [2, 2, 2]
+                assert given.pop() is x and not given
     finally:
         ag.set_engine_options(cpu_parts=1)
 
