@@ -54,7 +54,7 @@ inline const ConvCase large_convs[] = {
     {{4, 5, 7, 9}, {16, 5, 7, 11}, {.padding = {3, 5}}},
     {{2, 5, 8, 16}, {3, 5, 1, 1}},
     // Planes of many strips by channels, whatever the lanes.
-    {{1, 33, 700, 15}, {33, 1, 3, 3}, {.stride = 2, .padding = 1, .groups = 33}},
+    {{2, 33, 700, 15}, {33, 1, 3, 3}, {.stride = 2, .padding = 1, .groups = 33}},
     // Strides with padding, and outputs in vectors: as many sorted elements as there are, or fewer.
     {{3, 9, 17, 13}, {16, 9, 5, 5}, {.stride = {4, 3}, .padding = 2}},
     {{3, 9, 17, 13}, {16, 9, 3, 2}, {.stride = {4, 3}, .padding = 1}},
