@@ -73,8 +73,9 @@ class Parts {
   // 2^32 blocks of random numbers, which are those of a step, if a gradient came after add(), or if its layers have not
   // updated the same running statistics as those of the first one.
   //
-  // An exception that leaves the loop, but not one of mine() itself or a break, ends the step, which counts. In a world of several the calls of average() of all
+  // An exception that leaves the loop ends the step, which counts. In a world of several the calls of average() of all
   // other ranks fail with it, and nobody updates, as after an operation that fails. That is queued; it may wait for room.
+  // The others are not told of an exception of mine() itself, nor of a break: they wait for this rank.
   [[nodiscard]] Mine mine(Location where = Location::current());
 
   // The rows of a part, of this rank's rows x (N, …) of a batch: (N / (count / size), …), which share storage with x.

@@ -44,7 +44,7 @@ constexpr cudaError_t refusals[] = {cudaErrorInvalidValue,
                                     cudaErrorStreamCaptureImplicit,
                                     cudaErrorStreamCaptureWrongThread,
                                     cudaErrorGraphExecUpdateFailure};
-// Of calls that pin memory, or end that: the system, or the state of the memory, did not allow it.
+// With these a call that pins or unpins memory has done nothing, either: the system, or the memory's state, forbids it.
 constexpr cudaError_t refusals_to_pin[] = {cudaErrorOperatingSystem, cudaErrorHostMemoryAlreadyRegistered,
                                            cudaErrorHostMemoryNotRegistered};
 

@@ -105,13 +105,12 @@ void Queue::copy(const KernelCall& call) {
   }
   const std::int64_t size = call.numel(0) * static_cast<std::int64_t>(size_bytes(call.dtype(0)));
   if (size == 0) return;
-  if (from.type == DeviceType::cpu) {
-    if (PinnedMemory::has(call.bytes(1))) return copy_pinned(call.bytes(0), call.bytes(1), size, call.bytes(1));
-    return staging_->copy_in(call.bytes(0), call.bytes(1), size);
-  }
-  if (to.type == DeviceType::cpu) {
-    if (PinnedMemory::has(call.bytes(0))) return copy_pinned(call.bytes(0), call.bytes(1), size, call.bytes(0));
-    return staging_->copy_out(call.bytes(0), call.bytes(1), size);
+  if (from.type == DeviceType::cpu || to.type == DeviceType::cpu) {
+    const bool is_in = from.type == DeviceType::cpu;
+    const std::byte* const on_host = call.bytes(is_in ? 1 : 0);
+    if (PinnedMemory::has(on_host)) return copy_pinned(call.bytes(0), call.bytes(1), size, on_host);
+    return is_in ? staging_->copy_in(call.bytes(0), call.bytes(1), size)
+                 : staging_->copy_out(call.bytes(0), call.bytes(1), size);
   }
   gpu_.check_refusable(
       to == from ? gpu_.api().copy_async(call.bytes(0), call.bytes(1), static_cast<std::size_t>(size), stream_of(call))

@@ -15,8 +15,8 @@ namespace asyncgrad::detail::HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
 
-// What x and y hold in parts of `part` lanes, each folded in halves: combine(lower halves, upper halves). The parts of x
-// and y take turns within a part's room; those of the widest stand behind each other.
+// Folds each part of `part` lanes of x and of y in halves: combine(lower half, upper half). In the result the folded parts
+// of x and y take turns; those of whole vectors stand behind each other.
 template <std::size_t part, class D, class V, class Combine>
 HWY_INLINE V fold_parts(D d, V x, V y, Combine combine) {
   using T = hn::TFromD<D>;

@@ -43,8 +43,8 @@ bool cut(DepthwisePlan& p) {
   const std::int64_t most_rows = std::min((most_lines - of_taps) / p.row_stride + 1,
                                           most_elements / p.lanes / p.pixels.row_passes / p.out_width());
   if (of_taps > most_lines || most_rows == 0) return false;
-  p.strips = (rows + most_rows - 1) / most_rows;
-  p.rows_of_strip = (rows + p.strips - 1) / p.strips;
+  p.strips = divided_up(rows, most_rows);
+  p.rows_of_strip = divided_up(rows, p.strips);
   return true;
 }
 
@@ -55,14 +55,14 @@ bool is_faster(const DepthwisePlan& p) {
   const std::int64_t of_blocks = p.blocks() * p.lanes, groups = p.extents.groups;
   if (2 * groups < of_blocks) return false;
   const std::int64_t columns = p.of_inputs() ? rest_count(p.extents.width, 0) : p.extents.width.out;
-  const std::int64_t of_vectors = (columns + p.lanes - 1) / p.lanes * p.lanes;
+  const std::int64_t of_vectors = rounded_up(columns, p.lanes);
   constexpr std::int64_t many_taps = 25;
   if (p.op == Op::conv_weight) return true;
   if (p.extents.width.stride > 1) return p.of_inputs() || columns <= 2 * p.lanes;
   return 4 * columns * of_blocks <= 3 * of_vectors * groups || (columns < p.lanes && p.extents.taps() >= many_taps);
 }
 
-// What a unit takes, in multiplications.
+// Returns what a unit costs: how many multiplications take as long.
 double unit_cost(const DepthwisePlan& p) {
   constexpr double of_element = 8;  // that is moved from a plane or to one
   const ConvExtents& e = p.extents;

@@ -40,7 +40,7 @@ struct DepthwisePlan {
   std::int64_t field_width() const { return columns.end - columns.begin; }
   std::int64_t out_rows() const { return rows_of_strip * pixels.row_passes; }
 
-  std::int64_t blocks() const { return (extents.groups + lanes - 1) / lanes; }
+  std::int64_t blocks() const { return divided_up(extents.groups, lanes); }
   std::int64_t units() const { return blocks() * (op == Op::conv_weight ? parts : strips * extents.batch); }
   int tiles() const { return tile_count(units(), units_per_tile); }
 };

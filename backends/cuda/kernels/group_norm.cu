@@ -55,7 +55,7 @@ std::int64_t scratch_bytes(const KernelCall& call) {
 // --- The gradient, of x perhaps over dy. The sums of a plane are those of weight and bias for a sample; with the
 // --- channels' weights they add up to those of the row. A part of the team, `lanes` of it, sums up a plane.
 
-// What becomes of a plane's sums.
+// Makes the results of a plane from its sums.
 template <class T>
 struct PlaneResults {
   std::int64_t channels;  // of a group
