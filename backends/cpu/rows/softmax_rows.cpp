@@ -13,80 +13,13 @@
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
 #include <hwy/highway.h>
-#include "asyncgrad/backends/cpu/rows/narrow_columns-inl.h"
+#include "asyncgrad/backends/cpu/rows/columns-inl.h"
 #include "asyncgrad/backends/cpu/rows/short_row-inl.h"
 #include "asyncgrad/backends/cpu/vectors/rows-inl.h"
 #include "asyncgrad/backends/cpu/vectors/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
-
-// `vectors` vectors of columns side by side, of which a single one may have fewer columns than a vector has lanes. The
-// elements of a column are `step` apart.
-template <class T, std::size_t vectors>
-class Columns {
- public:
-  using V = Lanes<T>;
-  using Row = V[vectors];  // an element of each column
-
-  Columns(std::int64_t n, std::int64_t step, std::int64_t count) : n_(n), step_(step), count_(count) {}
-
-  HWY_INLINE V load(const T* x, std::size_t v, std::int64_t i) const {
-    const T* const from = x + i * step_ + static_cast<std::int64_t>(v) * row_lanes<T>;
-    if constexpr (vectors > 1) return hn::LoadU(d_, from);
-    return detail::HWY_NAMESPACE::load(hn::Zero(d_), from, count_);
-  }
-
-  // The largest elements; any of a column with a NaN.
-  HWY_INLINE void maximum(const T* x, Row& result) const {
-    for (std::size_t v = 0; v < vectors; ++v) result[v] = load(x, v, 0);
-    for (std::int64_t i = 1; i < n_; ++i) {
-      for (std::size_t v = 0; v < vectors; ++v) result[v] = hn::Max(load(x, v, i), result[v]);
-    }
-  }
-
-  // The sums of term(v, i). They are of elements one after another, and the sums of blocks are added in double.
-  template <class Term>
-  HWY_INLINE void sum(Term term, Row& result) const {
-    constexpr std::int64_t block_rows = 64;
-    if (n_ <= block_rows) return sum(term, 0, n_, result);
-    HWY_ALIGN T parts[vectors * VectorMath<T>::lanes];
-    double totals[vectors * VectorMath<T>::lanes] = {};
-    for (std::int64_t begin = 0; begin < n_; begin += block_rows) {
-      sum(term, begin, std::min(n_, begin + block_rows), result);
-      for (std::size_t v = 0; v < vectors; ++v) hn::Store(result[v], d_, parts + v * VectorMath<T>::lanes);
-      for (std::size_t j = 0; j < std::size(parts); ++j) totals[j] += static_cast<double>(parts[j]);
-    }
-    for (std::size_t j = 0; j < std::size(parts); ++j) parts[j] = static_cast<T>(totals[j]);
-    for (std::size_t v = 0; v < vectors; ++v) result[v] = hn::Load(d_, parts + v * VectorMath<T>::lanes);
-  }
-
-  // Writes value(v, i) for each element.
-  template <class Value>
-  HWY_INLINE void put(T* out, Value value) const {
-    for (std::int64_t i = 0; i < n_; ++i) {
-      for (std::size_t v = 0; v < vectors; ++v) store(value(v, i), out, v, i);
-    }
-  }
-  HWY_INLINE void store(V vector, T* out, std::size_t v, std::int64_t i) const {
-    T* const to = out + i * step_ + static_cast<std::int64_t>(v) * row_lanes<T>;
-    if (vectors > 1 || count_ >= row_lanes<T>) return hn::StoreU(vector, d_, to);
-    HWY_ALIGN T beside[VectorMath<T>::lanes];
-    store_part(vector, to, count_, beside);
-  }
-
- private:
-  template <class Term>
-  HWY_INLINE void sum(Term term, std::int64_t begin, std::int64_t end, Row& result) const {
-    for (auto& part : result) part = hn::Zero(d_);
-    for (std::int64_t i = begin; i < end; ++i) {
-      for (std::size_t v = 0; v < vectors; ++v) result[v] = hn::Add(result[v], term(v, i));
-    }
-  }
-
-  static constexpr hn::ScalableTag<T> d_{};
-  std::int64_t n_, step_, count_;
-};
 
 // Each function has a form for a row, one for at most row_lanes short rows, and one for columns.
 template <class T>

@@ -1,19 +1,89 @@
-// A few columns side by side, for each instruction set. Internal.
+// Columns of a matrix side by side, for each instruction set. Internal.
 #include "asyncgrad/backends/cpu/vectors/rows-inl.h"
 
-#if defined(ASYNCGRAD_NARROW_COLUMNS_INL) == defined(HWY_TARGET_TOGGLE)
-#ifdef ASYNCGRAD_NARROW_COLUMNS_INL
-#undef ASYNCGRAD_NARROW_COLUMNS_INL
+#if defined(ASYNCGRAD_COLUMNS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef ASYNCGRAD_COLUMNS_INL
+#undef ASYNCGRAD_COLUMNS_INL
 #else
-#define ASYNCGRAD_NARROW_COLUMNS_INL
+#define ASYNCGRAD_COLUMNS_INL
 #endif
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
+
+// A column is summed element by element over so many rows, and the sums of such blocks are added in double.
+inline constexpr std::int64_t summed_rows = 64;
+
+// `vectors` vectors of columns side by side, of which a single one may have fewer columns than a vector has lanes. The
+// elements of a column are `step` apart.
+template <class T, std::size_t vectors>
+class Columns {
+ public:
+  using V = Lanes<T>;
+  using Row = V[vectors];  // an element of each column
+
+  Columns(std::int64_t n, std::int64_t step, std::int64_t count) : n_(n), step_(step), count_(count) {}
+
+  HWY_INLINE V load(const T* x, std::size_t v, std::int64_t i) const {
+    const T* const from = x + i * step_ + static_cast<std::int64_t>(v) * row_lanes<T>;
+    if constexpr (vectors > 1) return hn::LoadU(d_, from);
+    return detail::HWY_NAMESPACE::load(hn::Zero(d_), from, count_);
+  }
+
+  // The largest elements; any of a column with a NaN.
+  HWY_INLINE void maximum(const T* x, Row& result) const {
+    for (std::size_t v = 0; v < vectors; ++v) result[v] = load(x, v, 0);
+    for (std::int64_t i = 1; i < n_; ++i) {
+      for (std::size_t v = 0; v < vectors; ++v) result[v] = hn::Max(load(x, v, i), result[v]);
+    }
+  }
+
+  // The sums of term(v, i), in the order that summed_rows says.
+  template <class Term>
+  HWY_INLINE void sum(Term term, Row& result) const {
+    if (n_ <= summed_rows) return sum(term, 0, n_, result);
+    HWY_ALIGN T parts[vectors * VectorMath<T>::lanes];
+    double totals[vectors * VectorMath<T>::lanes] = {};
+    for (std::int64_t begin = 0; begin < n_; begin += summed_rows) {
+      sum(term, begin, std::min(n_, begin + summed_rows), result);
+      for (std::size_t v = 0; v < vectors; ++v) hn::Store(result[v], d_, parts + v * VectorMath<T>::lanes);
+      for (std::size_t j = 0; j < std::size(parts); ++j) totals[j] += static_cast<double>(parts[j]);
+    }
+    for (std::size_t j = 0; j < std::size(parts); ++j) parts[j] = static_cast<T>(totals[j]);
+    for (std::size_t v = 0; v < vectors; ++v) result[v] = hn::Load(d_, parts + v * VectorMath<T>::lanes);
+  }
+
+  // Writes value(v, i) for each element.
+  template <class Value>
+  HWY_INLINE void put(T* out, Value value) const {
+    for (std::int64_t i = 0; i < n_; ++i) {
+      for (std::size_t v = 0; v < vectors; ++v) store(value(v, i), out, v, i);
+    }
+  }
+  HWY_INLINE void store(V vector, T* out, std::size_t v, std::int64_t i) const {
+    T* const to = out + i * step_ + static_cast<std::int64_t>(v) * row_lanes<T>;
+    if (vectors > 1 || count_ >= row_lanes<T>) return hn::StoreU(vector, d_, to);
+    HWY_ALIGN T beside[VectorMath<T>::lanes];
+    store_part(vector, to, count_, beside);
+  }
+
+ private:
+  template <class Term>
+  HWY_INLINE void sum(Term term, std::int64_t begin, std::int64_t end, Row& result) const {
+    for (auto& part : result) part = hn::Zero(d_);
+    for (std::int64_t i = begin; i < end; ++i) {
+      for (std::size_t v = 0; v < vectors; ++v) result[v] = hn::Add(result[v], term(v, i));
+    }
+  }
+
+  static constexpr hn::ScalableTag<T> d_{};
+  std::int64_t n_, step_, count_;
+};
 
 // All `count` columns of a matrix of n rows, fewer than a vector has lanes. A group is as many rows as a vector has lanes,
 // which are `count` vectors, and each of these has a row of every column again and again. It has the functions of Columns,
@@ -56,8 +126,7 @@ class NarrowColumns {
 
   template <class Term>
   HWY_INLINE void sum(Term term, Row& result) const {
-    constexpr std::int64_t block_rows = 64;
-    static_assert(block_rows % row_lanes<T> == 0);
+    static_assert(summed_rows % row_lanes<T> == 0);
     HWY_ALIGN T terms[elements];
     T parts[count] = {};
     double totals[count] = {};
@@ -69,13 +138,13 @@ class NarrowColumns {
       for (std::int64_t row = 0; row < rows; ++row) {
         for (std::size_t j = 0; j < count; ++j) parts[j] += terms[static_cast<std::size_t>(row) * count + j];
       }
-      if (n_ <= block_rows || ((first + rows) % block_rows != 0 && group + 1 < groups_)) continue;
+      if (n_ <= summed_rows || ((first + rows) % summed_rows != 0 && group + 1 < groups_)) continue;
       for (std::size_t j = 0; j < count; ++j) {
         totals[j] += static_cast<double>(parts[j]);
         parts[j] = 0;
       }
     }
-    if (n_ > block_rows) std::transform(totals, totals + count, parts, [](double sum) { return static_cast<T>(sum); });
+    if (n_ > summed_rows) std::transform(totals, totals + count, parts, [](double sum) { return static_cast<T>(sum); });
     spread(parts, result);
   }
 
@@ -116,4 +185,4 @@ class NarrowColumns {
 }  // namespace asyncgrad::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // ASYNCGRAD_NARROW_COLUMNS_INL
+#endif  // ASYNCGRAD_COLUMNS_INL
