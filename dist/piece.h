@@ -30,8 +30,8 @@ struct Piece {
   std::vector<Segment> segments{};
 };
 // Cuts the tensors into pieces of at most `max_bytes`, in their order. Those of less than a quarter of that go together,
-// in a piece whose place is that of its last one; larger ones have pieces of their own, which move without a copy. Empty
-// tensors are in none.
+// in a piece that comes as soon as the next one does not fit, or last; larger ones have pieces of their own, which move
+// without a copy. Empty tensors are in none.
 std::vector<Piece> cut(std::span<const Tensor> tensors, std::int64_t max_bytes);
 
 // What the tensors' values become on all ranks.
