@@ -50,12 +50,25 @@ std::byte* BlockCache::take_cached(std::int64_t size_bytes) {
   return size_bytes >= large_bytes ? large_.take_kept(size_bytes) : small_.take(size_bytes);
 }
 
+std::byte* BlockCache::take_partly_cached(std::int64_t size_bytes) {
+  if (size_bytes < large_bytes) return nullptr;
+  try {
+    std::byte* const block = large_.take_partly_kept(size_bytes);
+    if (block != nullptr) ++system_calls_;
+    return block;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
 // Null if the system has no memory left.
 std::byte* BlockCache::take_uncached(std::int64_t size_bytes) {
   // Relaxed: what was added for other blocks of the cache was added under the lock. If a subtraction is seen late, less
   // stays in the cache. A tiny block that is added meanwhile may come after any load.
   const std::int64_t live_bytes = live_.approximate() + size_bytes;
+  std::byte* const extended = take_partly_cached(size_bytes);
   trim_for_take(std::clamp<std::int64_t>(limits_.with_live_bytes - live_bytes, 0, limits_.cached_bytes));
+  if (extended != nullptr) return extended;
   if (std::byte* const block = take_new(size_bytes)) return block;
   trim_for_take(0);
   return take_new(size_bytes);

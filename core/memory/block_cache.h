@@ -15,7 +15,8 @@ namespace asyncgrad::detail {
 
 // Blocks come from the cache, or else from the system. A returned block is kept for a request of the same size, which
 // is what a training loop makes; blocks of at least `large_bytes` are ranges of pages, which serve other sizes, too.
-// When live and cached memory together would pass the limit, cached blocks go back to the system, the largest first.
+// When live and cached memory together would pass the limit, cached blocks go back to the system, ranges of pages
+// first, the smallest first.
 //
 // Thread safety: any thread may call any function under lock().
 class BlockCache {
@@ -63,6 +64,7 @@ class BlockCache {
   static constexpr std::int64_t min_spare_bytes = std::int64_t{1} << 20;
 
   std::byte* take_cached(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
+  std::byte* take_partly_cached(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
   std::byte* take_uncached(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
   std::byte* take_new(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
   std::byte* take_new_small(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);

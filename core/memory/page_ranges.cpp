@@ -44,6 +44,31 @@ std::byte* PageRanges::take_kept(std::int64_t size_bytes) {
   return block;
 }
 
+std::byte* PageRanges::take_partly_kept(std::int64_t size_bytes) {
+  reserve_nodes();
+  const std::int64_t size = whole_pages(size_bytes);
+  for (auto kept = kept_.lower_bound({size, nullptr}); kept != kept_.begin();) {
+    const auto [kept_bytes, begin] = *--kept;
+    if (kept_bytes < size / 4) return nullptr;
+    const std::int64_t missing = size - kept_bytes;
+    // Kept neighbours would have joined the range.
+    const auto after = range_from(begin + kept_bytes), before = range_until(begin);
+    const bool grows_up = after != free_.end() && after->second.size_bytes >= missing;
+    if (!grows_up && (before == free_.end() || before->second.size_bytes < missing)) continue;
+    std::byte* const added = grows_up ? begin + kept_bytes : begin - missing;
+    if (!source_.back(added, missing)) return nullptr;
+    const auto clean = grows_up ? after : before;
+    std::byte* const rest = grows_up ? added + missing : clean->first;
+    const std::int64_t rest_bytes = clean->second.size_bytes - missing;
+    erase(clean);
+    erase(free_.find(begin));
+    if (rest_bytes > 0) insert(rest, {rest_bytes, false});
+    ++blocks_;
+    return std::min(begin, added);
+  }
+  return nullptr;
+}
+
 std::byte* PageRanges::take_clean(std::int64_t size_bytes) {
   reserve_nodes();
   const std::int64_t size = whole_pages(size_bytes);
@@ -83,9 +108,9 @@ void PageRanges::give_back(std::byte* block, std::int64_t size_bytes) noexcept {
 int PageRanges::trim(std::int64_t max_bytes) noexcept {
   int calls = 0;
   while (kept_bytes_ > max_bytes) {
-    // The largest range goes first, which needs the fewest calls. Only the needed part is cut from its end. If no node
-    // is left for one more range, the whole range goes.
-    const auto range = free_.find(std::prev(kept_.end())->second);
+    // The smallest range goes first: it fits the fewest requests. Only the needed part is cut from its end. If no node is
+    // left for one more range, the whole range goes.
+    const auto range = free_.find(kept_.begin()->second);
     std::byte* begin = range->first;
     const std::int64_t size = range->second.size_bytes;
     const bool may_split = nodes_.spare() >= nodes_of_range * (blocks_ + 1);
@@ -110,19 +135,27 @@ std::byte* PageRanges::take_from(BySize& ranges, std::int64_t size_bytes) {
   return begin;
 }
 
+PageRanges::ByAddress::iterator PageRanges::range_from(std::byte* begin) {
+  return regions_.contains(begin) ? free_.end() : free_.find(begin);
+}
+
+PageRanges::ByAddress::iterator PageRanges::range_until(std::byte* end) {
+  const auto after = free_.lower_bound(end);
+  if (after == free_.begin() || regions_.contains(end)) return free_.end();
+  const auto range = std::prev(after);
+  return range->first + range->second.size_bytes == end ? range : free_.end();
+}
+
 void PageRanges::insert(std::byte* begin, Range range) {
-  const auto next = free_.find(begin + range.size_bytes);
-  if (next != free_.end() && next->second.kept == range.kept && !regions_.contains(next->first)) {
-    range.size_bytes += next->second.size_bytes;
-    erase(next);
+  if (const auto after = range_from(begin + range.size_bytes);
+      after != free_.end() && after->second.kept == range.kept) {
+    range.size_bytes += after->second.size_bytes;
+    erase(after);
   }
-  if (const auto after = free_.lower_bound(begin); after != free_.begin() && !regions_.contains(begin)) {
-    const auto before = std::prev(after);
-    if (before->first + before->second.size_bytes == begin && before->second.kept == range.kept) {
-      begin = before->first;
-      range.size_bytes += before->second.size_bytes;
-      erase(before);
-    }
+  if (const auto before = range_until(begin); before != free_.end() && before->second.kept == range.kept) {
+    begin = before->first;
+    range.size_bytes += before->second.size_bytes;
+    erase(before);
   }
   free_.emplace(begin, range);
   of_kind(range.kept).emplace(range.size_bytes, begin);

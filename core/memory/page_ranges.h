@@ -25,10 +25,13 @@ class PageRanges {
  public:
   explicit PageRanges(MemorySource& source) : source_(source), page_bytes_(source.page_bytes()) {}
 
-  // Both throw std::bad_alloc, with nothing changed, if the host has no memory for their own nodes.
+  // All throw std::bad_alloc, with nothing changed, if the host has no memory for their own nodes.
   //
   // Takes the best fit among the kept ranges; null if there is none.
   std::byte* take_kept(std::int64_t size_bytes);
+  // Takes a kept range of at least a quarter of that size, and new memory for the rest, which lies next to it; null if
+  // there is none, or the system has none left.
+  std::byte* take_partly_kept(std::int64_t size_bytes);
   // Takes a range with new memory; null if the system has none left.
   std::byte* take_clean(std::int64_t size_bytes);
   // Takes new memory for a block of any size that ends where a page ends, in front of one without memory. It is not to be
@@ -58,6 +61,9 @@ class PageRanges {
   std::int64_t whole_pages(std::int64_t bytes) const { return rounded_up(bytes, page_bytes_); }
   void reserve_nodes();
   std::byte* take_from(BySize& ranges, std::int64_t size_bytes);
+  // The free range that begins there, or ends there, and is of the region on the other side, too; end() if there is none.
+  ByAddress::iterator range_from(std::byte* begin);
+  ByAddress::iterator range_until(std::byte* end);
   void insert(std::byte* begin, Range range);  // joins neighbours of its kind
   void erase(ByAddress::iterator range);
   BySize& of_kind(bool kept) { return kept ? kept_ : clean_; }

@@ -102,10 +102,10 @@ TEST(Allocator, WaitsForTheDeviceBeforeItKeepsLess) {
   allocator.give_back(first, 2 * mebi);
   EXPECT_EQ(allocator.figures().cached_bytes, 2 * mebi);
   EXPECT_EQ(waits, 0);
-  std::byte* larger = allocator.take(3 * mebi);
+  std::byte* larger = allocator.take(9 * mebi);  // too large to contain the cached block
   EXPECT_EQ(allocator.figures().cached_bytes, 0);
   EXPECT_EQ(waits, 1);
-  allocator.give_back(larger, 3 * mebi);
+  allocator.give_back(larger, 9 * mebi);
   allocator.trim();
 }
 

@@ -62,6 +62,77 @@ TEST(PageRanges, GiveTheSystemNoMoreThanAsked) {
   EXPECT_EQ(source.backed, 4 * page);
 }
 
+TEST(PageRanges, GiveBackTheSmallestFirst) {
+  FakeSource source;
+  PageRanges ranges(source);
+  std::byte *const large = ranges.take_clean(4 * page), *const between = ranges.take_clean(page),
+                   *const small = ranges.take_clean(2 * page);
+  ranges.give_back(small, 2 * page);
+  ranges.give_back(large, 4 * page);
+  EXPECT_EQ(ranges.trim(4 * page), 1);
+  EXPECT_EQ(ranges.take_kept(4 * page), large);
+  ranges.give_back(between, page);
+}
+
+// Two kept pages between clean ones in a region.
+class PartlyKeptRange : public testing::Test {
+ protected:
+  static constexpr std::int64_t region = std::int64_t{64} << 20, after = region - 5 * page;
+
+  PartlyKeptRange() {
+    begin = ranges.take_clean(3 * page);
+    kept = ranges.take_clean(2 * page);
+    std::byte* const end = ranges.take_clean(after);
+    ranges.give_back(begin, 3 * page);
+    ranges.give_back(end, after);
+    ranges.trim(0);
+    ranges.give_back(kept, 2 * page);
+  }
+
+  FakeSource source;
+  PageRanges ranges{source};
+  std::byte *begin, *kept;
+};
+
+TEST_F(PartlyKeptRange, GrowsUpwards) {
+  EXPECT_EQ(ranges.take_partly_kept(6 * page), kept);
+  EXPECT_EQ(source.backed, 6 * page);
+  EXPECT_EQ(ranges.kept_bytes(), 0);
+  EXPECT_EQ(ranges.take_clean(after - 4 * page), kept + 6 * page);
+}
+
+TEST_F(PartlyKeptRange, GrowsDownwardsWhereNothingIsFreeAbove) {
+  std::byte* const above = ranges.take_clean(after);
+  EXPECT_EQ(above, kept + 2 * page);
+  EXPECT_EQ(ranges.take_partly_kept(4 * page), kept - 2 * page);
+  EXPECT_EQ(source.backed, after + 4 * page);
+  EXPECT_EQ(ranges.take_clean(page), begin);
+}
+
+TEST_F(PartlyKeptRange, GrowsByAtMostThreeTimesItsSize) {
+  EXPECT_EQ(ranges.take_partly_kept(9 * page), nullptr);
+  EXPECT_EQ(ranges.take_partly_kept(8 * page), kept);
+}
+
+TEST_F(PartlyKeptRange, EndsWhereItsRegionEnds) {
+  std::byte* const next_region = ranges.take_clean(region);
+  EXPECT_EQ(next_region, begin + region);
+  ranges.give_back(next_region, region);
+  EXPECT_EQ(ranges.take_partly_kept(region + page), nullptr);
+}
+
+TEST_F(PartlyKeptRange, StaysWhereTheSystemHasNoMemory) {
+  source.most = source.backed;
+  EXPECT_EQ(ranges.take_partly_kept(6 * page), nullptr);
+  source.throws = true;
+  EXPECT_THROW(ranges.take_partly_kept(6 * page), std::runtime_error);
+  source.most = INT64_MAX;
+  source.throws = false;
+  EXPECT_EQ(ranges.kept_bytes(), 2 * page);
+  EXPECT_EQ(ranges.take_kept(2 * page), kept);
+  EXPECT_EQ(ranges.take_clean(after), kept + 2 * page);
+}
+
 TEST(PageRanges, KeepWhatTheSystemDoesNotTake) {
   FakeSource source;
   PageRanges ranges(source);
