@@ -18,9 +18,12 @@ inline constexpr std::int64_t tile_elements = 65536;
 constexpr int tile_count(std::int64_t total, std::int64_t items) {
   return static_cast<int>(std::max<std::int64_t>(1, divided_up(total, items)));
 }
-// The items of one tile.
+// The items of one tile: at most `items`. Few tiles share them about equally, because threads would wait for each other
+// if the last one were short. They begin at multiples of a sixteenth of `items`.
 constexpr Range tile_range(std::int64_t total, std::int64_t items, int tile) {
-  return {std::min(total, tile * items), std::min(total, (tile + 1) * items)};
+  const std::int64_t grain = std::max<std::int64_t>(1, items / 16);
+  const std::int64_t each = std::min(items, rounded_up(divided_up(total, tile_count(total, items)), grain));
+  return {std::min(total, tile * each), std::min(total, (tile + 1) * each)};
 }
 // The number of items of a tile if each item has `elements` elements.
 constexpr std::int64_t items_per_tile(std::int64_t elements) {
