@@ -77,7 +77,10 @@ Tensor variance_of(const Arg& x, const Reduction& r, double correction) {
 }
 
 Tensor norm_of(const Arg& x, const Reduction& r) {
-  Tensor y = compute<formulas::Sqrt>({sum_of_squares(r.x, r.axes, r.shape, r.where)}, r.where);
+  // The norm of a single element is its size.
+  Tensor y = count_over(r.x.shape(), r.axes) == 1
+                 ? compute<formulas::Abs>({make_view(r.x, r.shape)}, r.where)
+                 : compute<formulas::Sqrt>({sum_of_squares(r.x, r.axes, r.shape, r.where)}, r.where);
   if (!records(x)) return y;
   record(
       "norm", r.where, y, {x},
@@ -96,12 +99,15 @@ Tensor norm_of(const Arg& x, const Reduction& r) {
 
 Tensor logsumexp_of(const Arg& x, const Reduction& r) {
   check_elements("logsumexp", x->shape(), r.axes);
-  // An infinite maximum is not subtracted: it would leave NaN.
-  const Tensor largest = reduce_over(Op::max, r.x, r.axes, r.kept, 1, r.where);
-  const Tensor shift = compute<formulas::FiniteOrZero>({largest}, r.where);
-  const Tensor powers = compute<formulas::ExpOfDifference>({r.x, shift}, r.where);
-  const Tensor log_sum = compute<formulas::Log>({sum_over(powers, r.axes, r.kept, 1, r.where)}, r.where);
-  Tensor y = compute<formulas::Add>({make_view(log_sum, r.shape), make_view(shift, r.shape)}, r.where);
+  const bool is_sum = count_over(r.x.shape(), r.axes) > 1;
+  Tensor y = reduce_over(Op::max, r.x, r.axes, is_sum ? r.kept : r.shape, 1, r.where);
+  if (is_sum) {
+    // An infinite maximum is not subtracted: it would leave NaN.
+    const Tensor shift = compute<formulas::FiniteOrZero>({y}, r.where);
+    const Tensor powers = compute<formulas::ExpOfDifference>({r.x, shift}, r.where);
+    const Tensor log_sum = compute<formulas::Log>({sum_over(powers, r.axes, r.kept, 1, r.where)}, r.where);
+    y = compute<formulas::Add>({make_view(log_sum, r.shape), make_view(shift, r.shape)}, r.where);
+  }
   if (!records(x)) return y;
   record(
       "logsumexp", r.where, y, {x},

@@ -90,6 +90,17 @@ struct SumOfMany {
   }
 };
 
+// out[i] = the sum of x[i] alone, without a call for each.
+template <bool Squares, class T>
+HWY_INLINE void sums_of_one(const T* HWY_RESTRICT x, std::int64_t n, double scale, T* HWY_RESTRICT out) {
+  constexpr Term<T> zero{0};  // 0 + -0 is 0
+  if (scale == 1) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(zero + term<Squares>(x[i]));
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = scaled<T>(static_cast<Total<T>>(zero + term<Squares>(x[i])), scale);
+  }
+}
+
 template <bool Squares, class T>
 void sum_rows(const Strip<T>& strip, double scale, T* out) {
   if constexpr (std::is_integral_v<T>) {
@@ -101,11 +112,8 @@ void sum_rows(const Strip<T>& strip, double scale, T* out) {
   } else if (strip.columns > short_row && strip.columns <= longest_of_many_rows<T>) {
     fold_many_rows<SumOfMany<Squares>>(strip, out);
     for (std::int64_t row = 0; row < strip.rows; ++row) out[row] = scaled<T>(out[row], scale);
-  } else if (strip.columns == 1) {  // a loop without a call for each
-    for (std::int64_t row = 0; row < strip.rows; ++row) {
-      const auto x = static_cast<double>(strip.data[row]);
-      out[row] = scaled<T>(0.0 + (Squares ? x * x : x), scale);  // 0 + -0 is 0
-    }
+  } else if (strip.columns == 1) {
+    sums_of_one<Squares>(strip.data, strip.rows, scale, out);
   } else {
     each_row(strip, out,
              [scale](const T* x, std::int64_t n) HWY_ATTR { return scaled<T>(row_sum_of<Squares>(x, x, n), scale); });
@@ -129,6 +137,7 @@ HWY_INLINE void add_eight_rows(const T* HWY_RESTRICT x, std::int64_t stride, Ter
 template <bool Squares, class T>
 void sum_columns(const Strip<T>& strip, double scale, T* out) {
   constexpr std::int64_t block_rows = 128;
+  if (strip.rows == 1) return sums_of_one<Squares>(strip.data, strip.columns, scale, out);
   HWY_ALIGN Term<T> sums[strip_columns];
   HWY_ALIGN Total<T> totals[strip_columns] = {};
   const std::int64_t columns = strip.columns;

@@ -240,6 +240,22 @@ TEST(Norm, IsTheRootOfTheSumOfSquares) {
   EXPECT_TRUE(std::isnan(norm(full({2}, std::numeric_limits<double>::quiet_NaN())).item()));
 }
 
+TEST(Reductions, OfAnAxisOfOneElementKeepIt) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<double> values = {3, -1e200, 1e-200, infinity, -infinity};
+  const Tensor x = float64_tensor(values, {5, 1});
+  EXPECT_EQ(sum(x, 1).to_vector<double>(), values);
+  EXPECT_EQ(mean(x, 1).to_vector<double>(), values);
+  EXPECT_EQ(max(x, 1).to_vector<double>(), values);
+  EXPECT_EQ(logsumexp(x, 1).to_vector<double>(), values);
+  EXPECT_EQ(norm(x, 1).to_vector<double>(), (std::vector<double>{3, 1e200, 1e-200, infinity, infinity}));
+  EXPECT_EQ(norm(x, 1, true).shape(), Shape(5, 1));
+  EXPECT_EQ(logsumexp(x, 1).shape(), Shape(5));
+  const Tensor leaf = parameter(float64_tensor({3, -4, 0}, {3, 1}));
+  backward(sum(norm(leaf, 1) * 2 + logsumexp(leaf, 1)));
+  EXPECT_EQ(leaf.grad().to_vector<double>(), (std::vector<double>{3, -1, 1}));
+}
+
 TEST(Logsumexp, DoesNotOverflow) {
   const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   const Tensor x = float64_tensor({1000, 1000, -1000, -1001, 0, 1}, {3, 2});
