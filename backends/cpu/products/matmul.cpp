@@ -97,9 +97,9 @@ void check_type(const KernelCall& call) {
   if (!is_floating(call.dtype(0))) throw_error(op_name(op, call.attributes_bytes), "is not for int64");
 }
 
-// Sixteen multiplications and sums take about as long as the reading of an element elsewhere.
+// Sixteen multiplications and sums take about as long as the reading or writing of an element.
 std::int64_t cost_of(const ProductShape& shape, std::int64_t products) {
-  return products * shape.m * shape.n * std::max<std::int64_t>(1, shape.k) / 16;
+  return products * shape.m * shape.n * std::max<std::int64_t>(16, shape.k) / 16;
 }
 
 }  // namespace

@@ -78,8 +78,13 @@ HWY_INLINE void multiply(const PanelProduct<T>& p, const Panel<T>& panel, std::i
   T* const out = p.out + row * p.out_row + panel.first_column;
   V sums[Rows][Vectors];
   for (int r = 0; r < Rows; ++r) {
-    for (int v = 0; v < Vectors; ++v) {
-      sums[r][v] = panel.first ? hn::Zero(d) : load_some(d, out + r * p.out_row + v * lanes, panel.columns - v * lanes);
+    for (int v = 0; v < Vectors; ++v) sums[r][v] = hn::Zero(d);
+  }
+  if (!panel.first) {
+    for (int r = 0; r < Rows; ++r) {
+      for (int v = 0; v < Vectors; ++v) {
+        sums[r][v] = load_some(d, out + r * p.out_row + v * lanes, panel.columns - v * lanes);
+      }
     }
   }
   const T* x = p.x + row * p.x_row + panel.first_k * p.x_column;
@@ -92,10 +97,17 @@ HWY_INLINE void multiply(const PanelProduct<T>& p, const Panel<T>& panel, std::i
       for (int v = 0; v < Vectors; ++v) sums[r][v] = hn::MulAdd(factor, columns[v], sums[r][v]);
     }
   }
+  const bool finishes = panel.last && (p.bias != nullptr || p.relu);
+  if (!finishes && panel.columns == Vectors * lanes) {  // without a question for each vector
+    for (int r = 0; r < Rows; ++r) {
+      for (int v = 0; v < Vectors; ++v) hn::StoreU(sums[r][v], d, out + r * p.out_row + v * lanes);
+    }
+    return;
+  }
   for (int r = 0; r < Rows; ++r) {
     for (int v = 0; v < Vectors; ++v) {
       const std::int64_t count = panel.columns - v * lanes;
-      const V sum = panel.last ? finish(d, p, panel.first_column + v * lanes, count, sums[r][v]) : sums[r][v];
+      const V sum = finishes ? finish(d, p, panel.first_column + v * lanes, count, sums[r][v]) : sums[r][v];
       store_some(d, sum, out + r * p.out_row + v * lanes, count);
     }
   }
@@ -178,6 +190,19 @@ void by_panels(const PanelProduct<T>& p, T* scratch) {
   }
 }
 
+// Some rows at a time, which are written from one end to the other: sums of few terms take less time than their writing.
+template <class T>
+void by_strips(const PanelProduct<T>& p, T* scratch) {
+  const std::int64_t strip_rows = p.w_column == 1 ? 16 : 64;  // each strip packs a transposed w
+  for (std::int64_t row = 0; row < p.m; row += strip_rows) {
+    PanelProduct<T> strip = p;
+    strip.m = std::min(strip_rows, p.m - row);
+    strip.x += row * p.x_row;
+    strip.out += row * p.out_row;
+    by_panels(strip, scratch);
+  }
+}
+
 // One row: out[j] = x . w[:, j], with the elements of both adjacent along k.
 template <int Columns, class T>
 HWY_INLINE void dot(const PanelProduct<T>& p, std::int64_t column) {
@@ -229,6 +254,8 @@ void product(const PanelProduct<T>& p, void* scratch) {
     by_elements(p);
   } else if (p.m == 1 && p.x_column == 1 && p.w_row == 1 && p.w_column != 1) {
     by_dots(p);
+  } else if (p.k <= few_terms) {
+    by_strips(p, static_cast<T*>(scratch));
   } else {
     by_panels(p, static_cast<T*>(scratch));
   }

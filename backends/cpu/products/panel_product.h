@@ -24,6 +24,9 @@ struct PanelProduct {
   bool relu = false;
 };
 
+// Writing sums of at most so many terms takes longer than adding them up.
+inline constexpr std::int64_t few_terms = 8;
+
 // The scratch bytes that panel_product needs for a product with this k, under any instruction set.
 std::int64_t panel_scratch_bytes(std::int64_t k);
 

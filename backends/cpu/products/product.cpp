@@ -40,6 +40,13 @@ ProductPlan cut(const ProductShape& shape, std::int64_t tiles, std::int64_t colu
   return {.row_tiles = tiles_of(shape.m, min_rows, tiles / columns), .column_tiles = columns};
 }
 
+// Rows are cut first, as the loops write them whole. A tile writes about as much as one of elementwise operations.
+ProductPlan plan_few_terms(const ProductShape& shape) {
+  const std::int64_t tiles = std::clamp<std::int64_t>(shape.m * shape.n >> 16, 1, 32);
+  const int rows = tiles_of(shape.m, 16, tiles);
+  return {.row_tiles = rows, .column_tiles = tiles_of(shape.n, 128, tiles / rows)};
+}
+
 // A matrix times a vector reads the matrix once: what counts is that a tile reads long stretches.
 ProductPlan plan_vector(const ProductShape& shape) {
   const std::int64_t tiles = std::clamp<std::int64_t>(shape.m * shape.n * shape.k >> 17, 1, 16);
@@ -158,8 +165,10 @@ namespace {
 ProductPlan plan_of_one(const ProductShape& shape) {
   const std::int64_t macs = shape.m * shape.n * shape.k;
   if (by_bf16(shape)) return plan_bf16(shape);
+  const bool is_vector = shape.m == 1 || shape.n == 1;
+  if (shape.k <= few_terms && !is_vector && suits_panels(shape)) return plan_few_terms(shape);
   if (macs <= 1 << 17 && suits_panels(shape)) return {};
-  if (shape.m == 1 || shape.n == 1) return plan_vector(shape);
+  if (is_vector) return plan_vector(shape);
   if (suits_panels(shape)) return cut(shape, std::clamp<std::int64_t>(macs >> 18, 1, 16), 128, 16);
   const std::int64_t max_tiles = std::clamp<std::int64_t>(macs >> 27, 8, 32);
   ProductPlan plan = cut(shape, std::clamp<std::int64_t>(macs >> 20, 1, max_tiles), 512, 64);
