@@ -171,7 +171,9 @@ ProductPlan plan_of_one(const ProductShape& shape) {
   if (is_vector) return plan_vector(shape);
   if (suits_panels(shape)) return cut(shape, std::clamp<std::int64_t>(macs >> 18, 1, 16), 128, 16);
   const std::int64_t max_tiles = std::clamp<std::int64_t>(macs >> 27, 8, 32);
-  ProductPlan plan = cut(shape, std::clamp<std::int64_t>(macs >> 20, 1, max_tiles), 512, 64);
+  // With few rows it is w that takes the time, of which each tile of columns has its own.
+  const std::int64_t column_width = shape.m <= 64 ? std::clamp<std::int64_t>(shape.n / 4, 64, 512) : 512;
+  ProductPlan plan = cut(shape, std::clamp<std::int64_t>(macs >> 20, 1, max_tiles), column_width, 64);
   plan.by_onednn = true;
   return plan;
 }
