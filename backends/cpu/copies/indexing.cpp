@@ -193,23 +193,42 @@ int gather_tiles(const KernelCall& call) {
   return tile_count(seen.outer * indices_along(call, 2), items_per_tile(seen.inner));
 }
 
+// Rows [begin, end) of all matrices, each with `inner` elements.
+template <class T>
+void gather_rows(const KernelCall& call, std::int64_t count, Range rows) {
+  const auto& seen = call.attributes<IndexAttributes>();
+  const std::int64_t matrix = seen.axis * seen.inner;
+  const std::int64_t* indices = call.data<std::int64_t>(2) + rows.begin * seen.inner;
+  T* out = call.data<T>(0) + rows.begin * seen.inner;
+  if (seen.inner == 1) {  // a loop for all rows of a matrix
+    for (std::int64_t row = rows.begin; row < rows.end;) {
+      const T* const in = call.data<T>(1) + row / count * matrix;
+      const std::int64_t some = std::min(rows.end - row, count - row % count);
+      for (std::int64_t i = 0; i < some; ++i) out[i] = in[indices[i]];
+      row += some, indices += some, out += some;
+    }
+    return;
+  }
+  std::int64_t k = rows.begin % count;
+  const T* in = call.data<T>(1) + rows.begin / count * matrix;
+  for (std::int64_t row = rows.begin; row < rows.end; ++row, indices += seen.inner, out += seen.inner) {
+    for (std::int64_t i = 0; i < seen.inner; ++i) out[i] = in[indices[i] * seen.inner + i];
+    if (++k == count) k = 0, in += matrix;
+  }
+}
+
 void run_gather(const KernelCall& call, int tile) {
   if (call.numel(0) == 0) return;
   const auto& seen = call.attributes<IndexAttributes>();
   const std::int64_t count = indices_along(call, 2);
   const Range rows = tile_range(seen.outer * count, items_per_tile(seen.inner), tile);
-  // Each tile checks its own: a single thread would take as long for all of them as the tiles take.
-  check_indices("gather", call, 2, {rows.begin * seen.inner, rows.end * seen.inner}, seen.axis, "rows");
-  visit_size(call.dtype(0), [&]<class T>(T) {
-    std::int64_t k = rows.begin % count;
-    const T* in = call.data<T>(1) + rows.begin / count * seen.axis * seen.inner;
-    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      const std::int64_t* const indices = call.data<std::int64_t>(2) + row * seen.inner;
-      T* const out = call.data<T>(0) + row * seen.inner;
-      for (std::int64_t i = 0; i < seen.inner; ++i) out[i] = in[indices[i] * seen.inner + i];
-      if (++k == count) k = 0, in += seen.axis * seen.inner;
-    }
-  });
+  // Each tile checks its own indices, and a few at a time, so that they are still in the cache when they are used.
+  const std::int64_t some = std::max<std::int64_t>(1, 1024 / seen.inner);
+  for (std::int64_t begin = rows.begin; begin < rows.end; begin += some) {
+    const Range part{begin, std::min(rows.end, begin + some)};
+    check_indices("gather", call, 2, {part.begin * seen.inner, part.end * seen.inner}, seen.axis, "rows");
+    visit_size(call.dtype(0), [&]<class T>(T) { gather_rows<T>(call, count, part); });
+  }
 }
 
 // --- scatter_add: out (outer, axis, inner) += in (outer, K, inner) at indices (outer, K, inner), in the order of k

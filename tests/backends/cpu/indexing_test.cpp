@@ -100,6 +100,8 @@ TEST(GatherAndScatterAdd, FollowEachElementsIndex) {
   check_gather_and_scatter<float>({1, 10, 7}, 25);
   check_gather_and_scatter<double>({3, 5, 300}, 700);
   check_gather_and_scatter<std::int64_t>({9, 4, 1}, 5);
+  check_gather_and_scatter<float>({110, 7, 1}, 999);
+  check_gather_and_scatter<double>({2, 5, 3000}, 3);
   check_gather_and_scatter<float>({4000, 10, 2}, 30);
   check_gather_and_scatter<float>({1, 10, 7}, 0);
   check_gather_and_scatter<float>({0, 10, 7}, 3);
