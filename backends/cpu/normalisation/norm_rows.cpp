@@ -9,12 +9,49 @@
 // After foreach_target.h:
 #include <hwy/highway.h>
 #include "asyncgrad/backends/cpu/normalisation/norm_row-inl.h"
+#include "asyncgrad/backends/cpu/vectors/fold_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
+// The statistics of some rows of at most a vector, with the bits of row_statistics(). Their sums are folded together.
+template <class T>
+HWY_INLINE void short_row_statistics(const NormBlock<T>& b, std::int64_t first, std::int64_t rows) {
+  const auto n = static_cast<double>(b.n);
+  const T* const x = b.x + first * b.n;
+  T *const mean = b.mean + first, *const inverse = b.inverse + first;
+  if (b.is_rms) {
+    std::fill_n(mean, rows, T{0});
+  } else {
+    for (std::int64_t i = 0; i < rows; ++i) mean[i] = static_cast<T>(row_sum_of<false>(x + i * b.n, x, b.n) / n);
+  }
+  const auto squares_of = [&](std::int64_t i) HWY_ATTR {
+    const auto means = hn::Set(hn::ScalableTag<T>(), mean[i]);
+    const auto distance = hn::Sub(load(means, x + i * b.n, b.n), means);
+    return hn::Mul(distance, distance);
+  };
+  fold_rows(rows, squares_of, AddLanes(), inverse);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    inverse[i] = static_cast<T>(1 / std::sqrt(static_cast<double>(inverse[i]) / n + b.epsilon));
+  }
+}
+
+template <class T>
+void forward_short(const NormBlock<T>& b) {
+  constexpr std::int64_t together = 64;
+  for (std::int64_t first = 0; first < b.rows; first += together) {
+    const std::int64_t end = std::min(b.rows, first + together);
+    short_row_statistics(b, first, end - first);
+    for (std::int64_t row = first; row < end; ++row) {
+      normalise_row(b.x + row * b.n, RowStatistics<T>{b.mean[row], b.inverse[row]}, b.weight, b.bias, b.out + row * b.n,
+                    b.n);
+    }
+  }
+}
+
 template <class T>
 void forward(const NormBlock<T>& b) {
+  if (b.n > 0 && b.n <= row_lanes<T>) return forward_short(b);
   for (std::int64_t row = 0; row < b.rows; ++row) {
     const T* const x = b.x + row * b.n;
     const RowStatistics<T> statistics = row_statistics(x, b.n, b.epsilon, b.is_rms);
