@@ -1,5 +1,6 @@
 """Functions that are composed of other functions."""
 
+import math
 import operator
 
 from . import _core
@@ -61,8 +62,10 @@ def repeat(x, repeats, axis=None):
     x, repeats = as_tensor(x), _count("repeats", repeats)
     if axis is None:
         x, axis = x.reshape(-1), 0
-    places = _core.arange(x.shape[axis] * repeats, device=x.device) // repeats
-    return _core.take(x, places, axis)
+    shape, axis = list(x.shape), range(x.ndim)[axis]
+    outer, inner = math.prod(shape[: axis + 1]), math.prod(shape[axis + 1 :])
+    shape[axis] *= repeats
+    return x.reshape(outer, 1, inner).broadcast_to((outer, repeats, inner)).reshape(*shape)
 
 
 def roll(x, shift, axis=None):
