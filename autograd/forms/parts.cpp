@@ -1,7 +1,7 @@
 #include "asyncgrad/autograd/forms/parts.h"
 
-#include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/tape/operation_node.h"
+#include "asyncgrad/core/engine/submit.h"
 
 namespace asyncgrad::detail {
 
@@ -11,9 +11,30 @@ Tensor part(const Tensor& x, const Region& region) {
   return y;
 }
 
+namespace {
+
+// Writes zeros to elements [begin, end), which are the first of y that are written if `is_first`.
+void write_zeros(const Tensor& y, std::int64_t begin, std::int64_t end, bool is_first) {
+  if (begin == end) return;
+  const Tensor some = make_view(y, {end - begin}, begin);
+  submit(Op::fill, {is_first ? writes(some) : finishes(some)}, FillAttributes{}, Location());
+}
+
+}  // namespace
+
 Tensor placed(const Tensor& x, const Region& region, const Shape& shape) {
-  Tensor y = zeros(shape, {.dtype = x.dtype(), .device = x.device()}, Location());
-  copy_into(CopyKind::slice_grad, y, region, x, Into::copies, OldValue::unfinished, Location());
+  Tensor y = make_like(x, shape);
+  const std::int64_t begin = region.offset, end = begin + region.shape.numel();
+  if (end > begin && region.strides == whole(region.shape).strides) {
+    // They lie one behind the other, and zeros are written beside them alone.
+    write_zeros(y, 0, begin, true);
+    const Tensor some = make_view(y, x.shape(), begin);
+    submit(Op::copy, {begin == 0 ? writes(some) : finishes(some), reads(x)}, NoAttributes{}, Location());
+    write_zeros(y, end, shape.numel(), false);
+  } else {
+    write_zeros(y, 0, shape.numel(), true);
+    copy_into(CopyKind::slice_grad, y, region, x, Into::copies, OldValue::unfinished, Location());
+  }
   if (records(x)) {
     record(Recorded(Op::strided_copy).as("slice_grad"), Location(), y, {x},
            differentiable([region](const Tensor& dy, Gradients& gradients) {
@@ -40,12 +61,15 @@ void record_part(const char* operation, const Tensor& x, const Tensor& y, const 
   if (!records(x)) return;
   record(Recorded(Op::strided_copy).as(operation), where, y, {x},
          differentiable([region](const Tensor& dy, Gradients& gradients) {
+           const auto make = [&] { return placed(dy, region, gradients.shape(0)); };
+           if (!gradients.wants(0)) return;
+           if (!gradients.has_some(0)) return gradients(0, make);  // writes it once
            gradients.add_to(
                0, dy,
                [&](const Tensor& dx) {
                  copy_into(CopyKind::slice_grad, dx, region, dy, Into::adds, OldValue::unfinished, Location());
                },
-               [&] { return placed(dy, region, gradients.shape(0)); });
+               make);
          }));
 }
 

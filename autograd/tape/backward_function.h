@@ -45,6 +45,8 @@ class GradientBuffers {
   // The node's gradient so far, or zeros of `like`'s type and device. The tensor shares its values with no other one,
   // so the caller may add to it in place, by an operation that completes the gradient.
   virtual Tensor buffer(Node& node, const Tensor& like) = 0;
+  // Whether the node has a gradient so far.
+  virtual bool has(const Node& node) const = 0;
   // Adds to the node's gradient.
   virtual void deliver(Node& node, Tensor gradient) = 0;
   // Lets a leaf keep dy as rows, with the indices of the rows, in place of a tensor. Returns false if the leaf's gradient
@@ -108,6 +110,8 @@ class Gradients {
       add(buffers_.buffer(*node_.input(input), like));
     }
   }
+  // Whether an input that wants one has a gradient so far, from other operations.
+  bool has_some(int input) const { return buffers_.has(*node_.input(input)); }
   // Does the same in a backward function that is not differentiable().
   template <class Add>
   void add_to(int input, const Tensor& like, Add&& add) {

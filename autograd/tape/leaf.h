@@ -25,6 +25,7 @@ class Leaf final : public Node {
   // See GradientBuffers.
   const Tensor& buffer(const Tensor& like);
   bool keep_rows(const Tensor& indices, const Tensor& dy);
+  bool has_gradient() const { return grad_.defined() || !rows_.is_empty(); }
   const Tensor& grad() const { return grad_; }
   RowGradient& rows() { return rows_; }
   void zero_grad() {

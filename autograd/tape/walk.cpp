@@ -115,6 +115,12 @@ Tensor Walk::buffer(Node& node, const Tensor& like) {
   return place->second.gradient;
 }
 
+bool Walk::has(const Node& node) const {
+  if (node.number() < first_) return outer_->has(node);
+  if (node.is_leaf() && !has_targets_) return static_cast<const Leaf&>(node).has_gradient();
+  return pending_.contains(node.number());
+}
+
 bool Walk::keep_rows(Node& node, const Tensor& indices, const Tensor& dy) {
   if (node.number() < first_) return outer_->keep_rows(node, indices, dy);
   return node.is_leaf() && !has_targets_ && static_cast<Leaf&>(node).keep_rows(indices, dy);

@@ -63,6 +63,7 @@ class Walk final : private GradientBuffers {
   void add(Node& node, Tensor&& gradient);
   void deliver(Node& node, Tensor gradient) override;
   Tensor buffer(Node& node, const Tensor& like) override;
+  bool has(const Node& node) const override;
   bool keep_rows(Node& node, const Tensor& indices, const Tensor& dy) override;
   void find_passed(std::span<const Tensor> heads);
 
