@@ -38,7 +38,7 @@ struct Softmax {
     for (std::int64_t at = 0; at < count * n; at += n) {
       shape.load(x + at, hn::Set(d, -std::numeric_limits<T>::infinity()), row);
       const auto largest = hn::Set(d, shape.fold(row, LargerLanes()));
-      for (auto& part : row) part = power_of_negative(hn::Sub(part, largest));
+      for (auto& part : row) part = exponential(hn::Sub(part, largest));
       const auto scale = hn::Set(d, T{1} / shape.sum(row));
       for (auto& part : row) part = hn::Mul(part, scale);
       shape.store(row, out + at);
@@ -49,7 +49,7 @@ struct Softmax {
     typename C::Row largest, sums;
     columns.maximum(x, largest);
     const auto term = [&](std::size_t v, std::int64_t i) HWY_ATTR {
-      const auto part = power_of_negative(hn::Sub(columns.load(x, v, i), largest[v]));
+      const auto part = exponential(hn::Sub(columns.load(x, v, i), largest[v]));
       columns.store(part, out, v, i);
       return part;
     };
@@ -106,7 +106,7 @@ void row_log_sums(const T* x, std::int64_t n, std::int64_t count, T* largest, T*
     for (std::int64_t j = 0; j < count; ++j) {
       shape.load(x + j * n, hn::Set(d, -std::numeric_limits<T>::infinity()), row);
       largest[j] = shape.fold(row, LargerLanes());
-      for (auto& part : row) part = power_of_negative(hn::Sub(part, hn::Set(d, largest[j])));
+      for (auto& part : row) part = exponential(hn::Sub(part, hn::Set(d, largest[j])));
       sums[j] = shape.sum(row);
     }
   } else {
@@ -148,7 +148,7 @@ struct LogSoftmax {
     columns.maximum(x, largest);
     const auto shifted = [&](std::size_t v, std::int64_t i)
                              HWY_ATTR { return hn::Sub(columns.load(x, v, i), largest[v]); };
-    columns.sum([&](std::size_t v, std::int64_t i) HWY_ATTR { return power_of_negative(shifted(v, i)); }, log_sums);
+    columns.sum([&](std::size_t v, std::int64_t i) HWY_ATTR { return exponential(shifted(v, i)); }, log_sums);
     for (auto& sum : log_sums) sum = VectorMath<T>::call(Is<Primitive::log>(), sum);
     columns.put(out, [&](std::size_t v, std::int64_t i) HWY_ATTR { return hn::Sub(shifted(v, i), log_sums[v]); });
   }
@@ -274,7 +274,7 @@ struct LogSums {
     typename Columns<T, vectors>::Row largest, sums;
     columns.maximum(x, largest);
     columns.sum([&](std::size_t v, std::int64_t i)
-                    HWY_ATTR { return power_of_negative(hn::Sub(columns.load(x, v, i), largest[v])); },
+                    HWY_ATTR { return exponential(hn::Sub(columns.load(x, v, i), largest[v])); },
                 sums);
     for (std::size_t v = 0; v < vectors; ++v) {
       columns.store(largest[v], out, v, 0);

@@ -11,6 +11,8 @@
 
 #include <cstddef>
 
+#include "asyncgrad/backends/cpu/vectors/exponential-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
@@ -71,14 +73,15 @@ template <class T>
 HWY_INLINE Lanes<T> erfc_of_size(Lanes<T> x) {
   const hn::ScalableTag<T> d;
   const auto one = hn::Set(d, T{1}), three = hn::Set(d, T{3});
-  const auto power = hn::Exp(d, hn::Neg(hn::Mul(x, x)));
-  x = hn::Min(hn::Abs(x), hn::Set(d, static_cast<T>(ErrorSeries<T>::zero_from)));
-  const auto rest = hn::MulSub(x, x, hn::Mul(x, x));  // what the square lost by rounding
+  const auto is_some = hn::Lt(hn::Abs(x), hn::Set(d, static_cast<T>(ErrorSeries<T>::zero_from)));
+  x = hn::IfThenElseZero(is_some, hn::Abs(x));
+  const auto square = hn::Mul(x, x), rest = hn::MulSub(x, x, square);  // what the square lost by rounding
+  const auto power = exponential_of_moderate(hn::Neg(square));
   const auto above = hn::Add(x, three), denominator = hn::Add(one, hn::Add(x, x));
   const auto inverse = hn::Div(one, hn::Mul(above, denominator));  // one division for two
   const auto t = hn::Mul(hn::Mul(hn::Sub(x, three), denominator), inverse);
   const auto scaled = hn::Mul(polynomial<T>(ErrorSeries<T>::of_erfc, t), hn::Mul(above, inverse));
-  return hn::Mul(hn::NegMulAdd(power, rest, power), scaled);
+  return hn::IfThenElseZero(is_some, hn::Mul(hn::NegMulAdd(power, rest, power), scaled));
 }
 
 template <class T>

@@ -221,12 +221,6 @@ void row_exp(const T* x, T shift, T* out, std::int64_t n) {
   map_row(out, n, power, x);
 }
 
-// e^x for x <= 0 and for NaN.
-template <class V>
-HWY_INLINE V power_of_negative(V x) {
-  return hn::IfThenElse(hn::Eq(x, x), hn::Exp(hn::ScalableTag<hn::TFromV<V>>(), x), x);
-}
-
 // The sum of e^(x[i] - largest); the powers are written to `out` unless it is null.
 template <class T>
 double row_exp_sum(const T* x, T largest, T* out, std::int64_t n) {
@@ -238,7 +232,7 @@ double row_exp_sum(const T* x, T largest, T* out, std::int64_t n) {
     Running<T> running;
     for (auto& part : running) part = hn::Zero(d);
     const auto add = [&](std::size_t v, std::int64_t i) HWY_ATTR {
-      const auto power = power_of_negative(hn::Sub(load(nothing, x + i, n - i), shifts));
+      const auto power = exponential(hn::Sub(load(nothing, x + i, n - i), shifts));
       running[v] = hn::Add(running[v], power);
       if (out == nullptr) return;
       if (n - i >= row_lanes<T>) return hn::StoreU(power, d, out + i);

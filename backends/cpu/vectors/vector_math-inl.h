@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "asyncgrad/backends/cpu/vectors/error_function-inl.h"
+#include "asyncgrad/backends/cpu/vectors/exponential-inl.h"
 #include "asyncgrad/backends/cpu/vectors/float_power-inl.h"
 #include "asyncgrad/backends/cpu/vectors/floored_division-inl.h"
 #include "asyncgrad/backends/cpu/vectors/formula_tree.h"
@@ -54,8 +55,10 @@ struct VectorMath {
   static HWY_INLINE V call(Is<Primitive::max>, V x, V y) { return or_nan(hn::Max(x, y), x, y); }
 
   // Highway's functions guarantee nothing where the result is not a normal number.
-  static HWY_INLINE V call(Is<Primitive::exp>, V x) { return bounded_exp(x, hn::Exp(D(), x)); }
-  static HWY_INLINE V call(Is<Primitive::expm1>, V x) { return with_zeros(x, bounded_exp(x, hn::Expm1(D(), x))); }
+  static HWY_INLINE V call(Is<Primitive::exp>, V x) { return exponential(x); }
+  static HWY_INLINE V call(Is<Primitive::expm1>, V x) {
+    return with_zeros(x, bounded_exponential(x, hn::Expm1(D(), x)));
+  }
   static HWY_INLINE V call(Is<Primitive::log>, V x) { return bounded_log(x, hn::Zero(D()), hn::Log(D(), x)); }
   static HWY_INLINE V call(Is<Primitive::log1p>, V x) { return bounded_log(x, set(-1), hn::Log1p(D(), x)); }
   static HWY_INLINE V call(Is<Primitive::log2>, V x) {
@@ -131,11 +134,6 @@ struct VectorMath {
   static constexpr bool is_wide = sizeof(T) == 8;
 
   static HWY_INLINE V infinity() { return set(std::numeric_limits<double>::infinity()); }
-  // Corrects y = e^x, or e^x - 1, for a large x and for NaN.
-  static HWY_INLINE V bounded_exp(V x, V y) {
-    const V large = hn::IfThenElse(hn::Gt(x, set(is_wide ? 710 : 89)), infinity(), y);
-    return hn::IfThenElse(hn::Eq(x, x), large, x);
-  }
   // Corrects y = log(x - pole) at the pole, below it, for infinity and for NaN.
   static HWY_INLINE V bounded_log(V x, V pole, V y) {
     const V finite = hn::IfThenElse(hn::Lt(x, infinity()), y, x);
