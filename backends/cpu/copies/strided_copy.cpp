@@ -11,6 +11,7 @@
 #include "asyncgrad/backends/cpu/copies/copy_rows.h"
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
+#include "asyncgrad/backends/cpu/vectors/prefetch.h"
 #include "asyncgrad/backends/cpu/vectors/transpose-inl.h"
 #include "asyncgrad/backends/divided.h"
 #include "asyncgrad/backends/strided_axes.h"
@@ -103,7 +104,12 @@ void move_row(T* out, std::int64_t out_stride, const T* in, std::int64_t in_stri
     const T value = *in;
     for (std::int64_t j = 0; j < count; ++j) put<adds>(out[j], value);
   } else if (out_stride == 1 && in_stride == -1) {
-    for (std::int64_t j = 0; j < count; ++j) put<adds>(out[j], in[-j]);
+    constexpr std::int64_t some = 256;  // of a later row, which the processor would ask for too late
+    for (std::int64_t first = 0; first < count; first += some) {
+      const std::int64_t end = std::min(count, first + some);
+      prefetch(in - end + prefetched_ahead, end - first);
+      for (std::int64_t j = first; j < end; ++j) put<adds>(out[j], in[-j]);
+    }
   } else if (out_stride == 1) {
     for (std::int64_t j = 0; j < count; ++j) put<adds>(out[j], in[j * in_stride]);
   } else {
