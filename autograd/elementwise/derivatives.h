@@ -60,6 +60,7 @@ constexpr Derivatives make_derivatives() {
   row<PowHalf>(table, by<SqrtGrad>(result, dy));
   row<PowMinusHalf>(table, by<RsqrtGrad>(result, dy));
   row<Remainder>(table, same, by<RemainderGradY>(x, y, dy));
+  row<Lerp>(table, by<LerpGradX>(z, dy), by<Multiply>(z, dy), by<HalfSquaredErrorGradX>(y, x, dy));
   row<Maximum>(table, by<LargerGrad>(x, y, dy), by<LargerGrad>(y, x, dy));
   row<Minimum>(table, by<LargerGrad>(y, x, dy), by<LargerGrad>(x, y, dy));
   row<Where>(table, no_gradient, by<SelectNonzero>(x, dy), by<SelectZero>(x, dy));
@@ -97,6 +98,7 @@ constexpr Derivatives make_derivatives() {
   row<AbsoluteErrorGradX>(table, no_gradient, no_gradient, by<AbsoluteErrorGradX>(x, y, dy));
   row<NegativeProduct>(table, by<NegativeProduct>(y, dy), by<NegativeProduct>(x, dy));
   row<LargerGrad>(table, no_gradient, no_gradient, by<LargerGrad>(x, y, dy));
+  row<LerpGradX>(table, by<NegativeProduct>(y, dy), by<LerpGradX>(x, dy));
   row<RemainderGradY>(table, no_gradient, no_gradient, by<RemainderGradY>(x, y, dy));
   row<ClipGrad>(table, no_gradient, no_gradient, by<ClipGrad>(x, y, dy));
   row<SelectNonzero>(table, no_gradient, by<SelectNonzero>(x, dy));

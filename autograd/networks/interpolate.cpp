@@ -1,10 +1,12 @@
 // Planes of another size. Each axis is a selection of rows, or a weighted mean of two selections.
 #include <algorithm>
+#include <array>
 
 #include "asyncgrad/autograd/conv.h"
 #include "asyncgrad/autograd/copy.h"
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise.h"
+#include "asyncgrad/autograd/elementwise/apply.h"
 #include "asyncgrad/autograd/indexing.h"
 #include "asyncgrad/autograd/networks/windows.h"
 #include "asyncgrad/autograd/shape.h"
@@ -48,7 +50,7 @@ Tensor linear(const Tensor& x, int axis, std::int64_t out, bool align_corners, L
   const Tensor distance = at(source) - at(to(at(below), float64));
   const Tensor share = to(at(reshape(at(distance), along)), x.dtype());
   const Tensor low = take(at(x), at(below), axis), high = take(at(x), at(above), axis);
-  return at(low) + at(at(share) * at(at(high) - at(low)));
+  return apply(formulas::id<formulas::Lerp>(), std::array<Input, 3>{low, high, share}, where);
 }
 
 }  // namespace

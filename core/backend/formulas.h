@@ -38,11 +38,11 @@ using Formulas =
                HalfSquaredErrorGradX, Sin, SinGrad, Cos, CosGrad, Erf, ErfGrad, Rsqrt, RsqrtGrad, Log1p, Log1pGrad,
                Expm1, Expm1Grad, Floor, Round, Sign, Cube, CubeGrad, Softplus, SoftplusGrad, Silu, SiluGrad, Gelu,
                GeluGrad, GeluTanh, GeluTanhGrad, Hardswish, HardswishGrad, Clip, ClipGrad, Same, FiniteOrZero,
-               ExpOfDifference, LogsumexpGrad, FloorDivide, Remainder, RemainderGradY, PowHalf, PowMinusHalf, Sinh,
-               SinhGrad, Cosh, CoshGrad, Log2, Log2Grad, Log10, Log10Grad, Hypot, HypotGrad, LeakyRelu, LeakyReluGrad,
-               LeakyReluGradSlope, Elu, EluGrad, EluGradScale, Selu, SeluGrad, Softsign, SoftsignGrad, Mish, MishGrad,
-               AbsoluteError, AbsoluteErrorGradX, Huber, HuberGradX, HuberGradDelta, LogisticLoss, LogisticLossGradX,
-               NegativeProduct, Divergence, DivergenceGradY>;
+               ExpOfDifference, LogsumexpGrad, Lerp, LerpGradX, FloorDivide, Remainder, RemainderGradY, PowHalf,
+               PowMinusHalf, Sinh, SinhGrad, Cosh, CoshGrad, Log2, Log2Grad, Log10, Log10Grad, Hypot, HypotGrad,
+               LeakyRelu, LeakyReluGrad, LeakyReluGradSlope, Elu, EluGrad, EluGradScale, Selu, SeluGrad, Softsign,
+               SoftsignGrad, Mish, MishGrad, AbsoluteError, AbsoluteErrorGradX, Huber, HuberGradX, HuberGradDelta,
+               LogisticLoss, LogisticLossGradX, NegativeProduct, Divergence, DivergenceGradY>;
 inline constexpr int count = std::tuple_size_v<Formulas>;
 
 template <class Formula>

@@ -77,6 +77,14 @@ struct Sign : Row<1, true> {
     return m.select(m.less(x, m.set(0)), m.set(-1), m.select(m.less(m.set(0), x), m.set(1), m.abs(x)));  // 0, or NaN
   }
 };
+struct Lerp : Row<3> {  // linear interpolation: from x to y by a share
+  static constexpr const char* name = "lerp";
+  static constexpr auto apply(const auto& m, auto x, auto y, auto share) { return m.add(x, m.mul(share, m.sub(y, x))); }
+};
+struct LerpGradX : Row<2> {  // 1 - share
+  static constexpr const char* name = "lerp_grad_x";
+  static constexpr auto apply(const auto& m, auto share, auto dz) { return m.sub(dz, m.mul(share, dz)); }
+};
 struct Floor : Row<1, true> {
   static constexpr const char* name = "floor";
   static constexpr auto apply(const auto& m, auto x) { return m.floor(x); }
