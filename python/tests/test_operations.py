@@ -156,7 +156,8 @@ def test_shapes(x):
     close(ag.stack([a, a], -1), np.stack([x, x], -1))
     close(ag.expand_dims(a, 1).squeeze(), x)
     close(ag.broadcast_to(a[0], (5, 3, 4)), np.broadcast_to(x[0], (5, 3, 4)))
-    close(ag.repeat(a, 2, 1), np.repeat(x, 2, 1))
+    for repeats, axis in ((2, 1), (3, -1), (1, 0), (0, 2), (2, None)):
+        close(ag.repeat(a, repeats, axis), np.repeat(x, repeats, axis))
     close(ag.roll(a, 2, 2), np.roll(x, 2, 2))
     close(ag.clip(a, -1, 2), np.clip(x, -1, 2))
     close(ag.clip(a, min=0), np.clip(x, 0, None))
