@@ -12,6 +12,7 @@
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
 #include <hwy/highway.h>
+#include "asyncgrad/backends/cpu/windows/max_windows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
@@ -111,6 +112,7 @@ void max_of_windows(const PoolPlane& plane, std::int64_t count, const T* x, T* y
 template <class T>
 void max(const PoolPlane& plane, std::int64_t count, const T* x, T* y, std::byte* scratch) {
   if (plane.width.out < min_row) return max_of_windows(plane, count, x, y, nullptr);
+  if (suits_max_windows<T>(plane)) return max_windows(plane, count, x, y, nullptr);
   const PoolAxis &height = plane.height, &width = plane.width;
   const ColumnList list(width, scratch);
   T* HWY_RESTRICT const row_max = reinterpret_cast<T*>(list.last);
@@ -184,6 +186,7 @@ void max_at_of(const PoolPlane& plane, std::int64_t count, const T* x, T* y, std
 template <class T>
 void max_at(const PoolPlane& plane, std::int64_t count, const T* x, T* y, std::int64_t* places, std::byte* scratch) {
   if (plane.width.out < min_row) return max_of_windows(plane, count, x, y, places);
+  if (suits_max_windows<T>(plane)) return max_windows(plane, count, x, y, places);
   const bool is_small = sizeof(T) == 4 && plane.in() <= std::numeric_limits<std::int32_t>::max();
   (is_small ? max_at_of<std::int32_t, T> : max_at_of<std::int64_t, T>)(plane, count, x, y, places, scratch);
 }

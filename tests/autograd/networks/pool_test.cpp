@@ -28,6 +28,9 @@ const Case cases[] = {
     {{1, 2, 5, 17}, {3, 2}, {.stride = 2, .padding = 1}},
     {{1, 1, 7, 40}, {5, 4}, {.stride = {2, 3}, .padding = {2, 1}}},
     {{1, 1, 2, 3}, 64, {.stride = 1, .padding = 32}},
+    {{1, 2, 4, 75}, 2},
+    {{1, 1, 6, 45}, 3, {.stride = {2, 1}, .padding = 1}},
+    {{1, 1, 5, 71}, 3, {.stride = 2, .padding = 1}},
 };
 
 enum class Kind { largest, mean };
@@ -116,6 +119,23 @@ TEST(MaxPool2d, GivesTheGradientToTheFirstOfEqualsInLongRows) {
   append_row(-infinity, -infinity, 0, 0);
   for (const DType dtype : {float32, float64}) {
     const Tensor in = parameter(float64_tensor(x, {1, 1, 4, 2 * windows}).to(dtype));
+    sum(max_pool2d(in, 2)).backward();
+    EXPECT_EQ(values(in.grad()), dx);
+  }
+}
+
+TEST(MaxPool2d, GivesTheGradientToTheLastNaNInLongRows) {
+  constexpr std::int64_t windows = 40;
+  std::vector<double> x, dx;
+  for (std::int64_t row = 0; row < 2; ++row) {
+    for (std::int64_t i = 0; i < windows; ++i) {
+      x.insert(x.end(), {nan, row == 1 && i % 2 == 1 ? 5.0 : nan});
+      const bool is_last = row == 1;
+      dx.insert(dx.end(), {is_last && i % 2 == 1 ? 1.0 : 0.0, is_last && i % 2 == 0 ? 1.0 : 0.0});
+    }
+  }
+  for (const DType dtype : {float32, float64}) {
+    const Tensor in = parameter(float64_tensor(x, {1, 1, 2, 2 * windows}).to(dtype));
     sum(max_pool2d(in, 2)).backward();
     EXPECT_EQ(values(in.grad()), dx);
   }
