@@ -203,11 +203,12 @@ class ConvBlockOfPixels {
     for (std::int64_t c = part.begin / taps; c * taps < part.end; ++c) {
       for (std::int64_t i = rows.begin; i < rows.end; ++i) {
         const std::int64_t of_line = c * field.channel() + field.of_row(i), line = c * taps + i * width - part.begin;
-        const std::int64_t end = std::min(columns.end, part.end - part.begin - line);
-        for (std::int64_t j = std::max(columns.begin, -line); j < end; ++j) {
-          memory_.depth_offsets[listed] = of_line + field.of_column(j);
-          memory_.panel_rows[listed++] = line + j;
-        }
+        const std::int64_t begin = std::max(columns.begin, -line);
+        const std::int64_t count = std::min(columns.end, part.end - part.begin - line) - begin;
+        if (count <= 0) continue;
+        field.list_columns({begin, begin + count}, of_line, memory_.depth_offsets + listed);
+        count_up(line + begin, 1, count, memory_.panel_rows + listed);
+        listed += count;
       }
     }
     return listed;

@@ -75,6 +75,11 @@ struct ConvStrides {
   std::int64_t image, channel;
 };
 
+// to[i] = first + i step, several at a time.
+inline void count_up(std::int64_t first, std::int64_t step, std::int64_t count, std::int64_t* to) {
+  for (std::int64_t i = 0; i < count; ++i, first += step) to[i] = first;
+}
+
 // Either a copy of what a block reads. The planes lie behind each other, one for each channel, and so do the parts of
 // one: with a stride of s, a plane's rows and columns are sorted by their distance from a multiple of s, so that adjacent
 // outputs read adjacent elements. Elements outside of the image are zeros.
@@ -107,6 +112,14 @@ class ConvField {
     if (is_source_) return width_.at(j);
     return (width_slots_ == 1 ? 0 : j % width_slots_) * slot_size_ + width_.place(j) - lowest_column_;
   }
+  // Lists of_column(j) + plus for some taps.
+  void list_columns(Range taps, std::int64_t plus, std::int64_t* to) const {
+    if (is_source_ || width_slots_ == 1) {  // then the stride divides the step
+      const std::int64_t step = is_source_ ? width_.step : width_.step / width_.stride;
+      return count_up(of_column(taps.begin) + plus, step, taps.end - taps.begin, to);
+    }
+    for (std::int64_t j = taps.begin; j < taps.end; ++j) *to++ = of_column(j) + plus;
+  }
   // Calls visit(image, row, offset of its first output) for each row of the block.
   template <class Visit>
   void each_row(Visit visit) const {
@@ -126,13 +139,13 @@ class ConvField {
   // Returns how many they are.
   std::int64_t list_pixels(Range rows, Range columns, std::int64_t* offsets, std::int64_t* numbers) const {
     const std::int64_t lines = block_.rows.end - block_.rows.begin, length = block_.columns.end - block_.columns.begin;
+    const std::int64_t first = columns.begin - block_.columns.begin, count = columns.end - columns.begin;
     std::int64_t listed = 0;
     for (std::int64_t image = 0; image < block_.images.end - block_.images.begin; ++image) {
       for (std::int64_t row = rows.begin - block_.rows.begin; row < rows.end - block_.rows.begin; ++row) {
-        for (std::int64_t c = columns.begin - block_.columns.begin; c < columns.end - block_.columns.begin; ++c) {
-          offsets[listed] = offset(image, row, c);
-          numbers[listed++] = (image * lines + row) * length + c;
-        }
+        count_up(offset(image, row, first), column_step_, count, offsets + listed);
+        count_up((image * lines + row) * length + first, 1, count, numbers + listed);
+        listed += count;
       }
     }
     return listed;

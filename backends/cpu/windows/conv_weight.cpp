@@ -204,13 +204,17 @@ class Contribution {
     for (std::int64_t c = channels.begin; c < channels.end; ++c) {
       for (std::int64_t i = lines.begin; i < lines.end; ++i) {
         const std::int64_t of_line = (c - channels.begin) * field.channel() + field.of_row(i);
-        for (std::int64_t j = columns.begin; j < columns.end; ++j) {
+        for (std::int64_t j = columns.begin; j < columns.end;) {
           if (count == row_offsets_count) {
             product(count);
             count = 0;
           }
-          memory_.rows[count] = (c * e_.height.kernel + height.kernel(i)) * e_.width.kernel + width.kernel(j);
-          memory_.row_offsets[count++] = of_line + field.of_column(j);
+          const std::int64_t end = std::min(columns.end, j + row_offsets_count - count);
+          field.list_columns({j, end}, of_line, memory_.row_offsets + count);
+          count_up((c * e_.height.kernel + height.kernel(i)) * e_.width.kernel + width.kernel(j), width.kernel_step,
+                   end - j, memory_.rows + count);
+          count += end - j;
+          j = end;
         }
       }
     }
