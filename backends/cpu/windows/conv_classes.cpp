@@ -11,6 +11,12 @@ ConvAxisClasses::ConvAxisClasses(const ConvTaps& axis, Range outputs) {
   }
 }
 
+ConvAxisClasses ConvAxisClasses::whole(const ConvTaps& axis, Range outputs) {
+  ConvAxisClasses one;
+  one.classes_[one.count_++] = {{0, axis.count}, outputs};
+  return one;
+}
+
 bool ConvAxisClasses::list(const ConvTaps& axis, Range outputs, std::int64_t most_different) {
   count_ = 0;
   Range first;  // the taps of a class's first output
@@ -30,32 +36,39 @@ bool ConvAxisClasses::list(const ConvTaps& axis, Range outputs, std::int64_t mos
 
 namespace {
 
-// A class costs about as much as two pixels more.
-bool pays(const ConvAxisClasses& rows, const ConvAxisClasses& columns, std::int64_t images, std::int64_t products) {
-  constexpr std::int64_t of_class = 2;
+// How many products of a pixel take as long. A class costs about as much as two pixels more, and few pixels, whose sums
+// wait for each other, as much as four.
+std::int64_t cost(const ConvAxisClasses& rows, const ConvAxisClasses& columns, std::int64_t images) {
+  constexpr std::int64_t of_class = 2, least = 4;
   std::int64_t sum = 0;
   for (const ConvAxisClasses::Class& row : rows.all()) {
     for (const ConvAxisClasses::Class& column : columns.all()) {
       const std::int64_t pixels = images * row.output_count() * column.output_count();
-      sum += (pixels + of_class) * row.tap_count() * column.tap_count();
+      sum += (std::max(pixels, least) + of_class) * row.tap_count() * column.tap_count();
     }
   }
-  return leaving_out_padding_pays(sum, products);
+  return sum;
 }
 
 }  // namespace
 
 ConvClasses::ConvClasses(const ConvTaps& height, const ConvTaps& width, const ConvBlock& block, const ConvField& field,
                          std::int64_t* offsets, std::int64_t* numbers) {
-  const ConvAxisClasses rows(height, block.rows), columns(width, block.columns);
-  if (!pays(rows, columns, block.images.end - block.images.begin, block.pixels() * height.count * width.count)) {
-    const std::int64_t pixels = field.list_pixels(block.rows, block.columns, offsets, numbers);
-    classes_[count_++] = {{0, height.count}, {0, width.count}, {0, pixels}};
-    return;
+  const ConvAxisClasses rows[] = {ConvAxisClasses::whole(height, block.rows), {height, block.rows}};
+  const ConvAxisClasses columns[] = {ConvAxisClasses::whole(width, block.columns), {width, block.columns}};
+  const std::int64_t images = block.images.end - block.images.begin;
+  const ConvAxisClasses *best_rows = &rows[0], *best_columns = &columns[0];
+  std::int64_t least = block.pixels() * height.count * width.count;
+  for (const ConvAxisClasses& of_rows : rows) {
+    for (const ConvAxisClasses& of_columns : columns) {
+      const std::int64_t products = cost(of_rows, of_columns, images);
+      if (!leaving_out_padding_pays(products, least)) continue;
+      least = products, best_rows = &of_rows, best_columns = &of_columns;
+    }
   }
   std::int64_t listed = 0;
-  for (const ConvAxisClasses::Class& row : rows.all()) {
-    for (const ConvAxisClasses::Class& column : columns.all()) {
+  for (const ConvAxisClasses::Class& row : best_rows->all()) {
+    for (const ConvAxisClasses::Class& column : best_columns->all()) {
       const std::int64_t first = listed;
       listed += field.list_pixels(row.outputs, column.outputs, offsets + first, numbers + first);
       classes_[count_++] = {row.taps, column.taps, {first, listed}};

@@ -23,10 +23,13 @@ class ConvAxisClasses {
   };
 
   ConvAxisClasses(const ConvTaps& axis, Range outputs);
+  // All outputs in one class, with all taps.
+  static ConvAxisClasses whole(const ConvTaps& axis, Range outputs);
 
   std::span<const Class> all() const { return {classes_.data(), count_}; }
 
  private:
+  ConvAxisClasses() = default;
   // Lists them if classes whose outputs differ by at most so many taps are few enough.
   bool list(const ConvTaps& axis, Range outputs, std::int64_t most_different);
 
@@ -39,7 +42,7 @@ struct ConvClass {
   Range pixels;         // in the lists
 };
 
-// The pixels of a block in classes; in a single one, of all taps, where others would not pay.
+// The pixels of a block in classes, along the axes for which they pay.
 class ConvClasses {
  public:
   // Lists the pixels class by class, see ConvField::list_pixels().
