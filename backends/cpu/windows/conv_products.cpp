@@ -51,9 +51,20 @@ HWY_INLINE void store_some(hn::Vec<hn::ScalableTag<T>> vector, T* to, std::int64
   }
 }
 
+// Calls function(first, count) for blocks of `most` rows. The last two are about as large: a small one would wait for each
+// of its sums.
+template <class Function>
+HWY_INLINE void each_block(std::int64_t rows, std::int64_t most, Function function) {
+  std::int64_t row = 0;
+  for (; row + 2 * most <= rows; row += most) function(row, most);
+  const std::int64_t rest = rows - row, first = rest > most ? (rest + 1) / 2 : rest;
+  if (first > 0) function(row, first);
+  if (first < rest) function(row + first, rest - first);
+}
+
 // The table of panel_rows is apart: with few vectors, looking up a row takes as long as its products.
 template <int Rows, int Vectors, bool has_panel_rows, class T>
-HWY_INLINE void gather_rows(const GatheredProduct<T>& p, std::int64_t row) {
+HWY_NOINLINE void gather_rows(const GatheredProduct<T>& p, std::int64_t row) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const std::int64_t lanes = lanes_of<T>;
@@ -89,13 +100,21 @@ HWY_INLINE void gather_rows(const GatheredProduct<T>& p, std::int64_t row) {
   }
 }
 
+// `count` rows, at most Rows.
+template <int Rows, int Vectors, bool has_panel_rows, class T>
+HWY_INLINE void gather_some(const GatheredProduct<T>& p, std::int64_t row, std::int64_t count) {
+  if constexpr (Rows > 1) {
+    if (count < Rows) return gather_some<Rows - 1, Vectors, has_panel_rows>(p, row, count);
+  }
+  gather_rows<Rows, Vectors, has_panel_rows>(p, row);
+}
+
 template <int Vectors, bool has_panel_rows, class T>
 void gathered_blocks(const GatheredProduct<T>& p) {
   constexpr int max_rows = gathered_rows(Vectors);
-  std::int64_t row = 0;
-  for (; row + max_rows <= p.rows; row += max_rows) gather_rows<max_rows, Vectors, has_panel_rows>(p, row);
-  for (; row + 2 <= p.rows; row += 2) gather_rows<2, Vectors, has_panel_rows>(p, row);
-  if (row < p.rows) gather_rows<1, Vectors, has_panel_rows>(p, row);
+  each_block(p.rows, max_rows, [&](std::int64_t row, std::int64_t count) HWY_ATTR {
+    gather_some<max_rows, Vectors, has_panel_rows>(p, row, count);
+  });
 }
 template <int Vectors, class T>
 void gathered_vectors(const GatheredProduct<T>& p) {
@@ -163,6 +182,7 @@ void shifted(const ShiftedProduct<T>& p) {
   std::int64_t row = 0;
   shift_all<6>(p, row);
   shift_all<4>(p, row);
+  shift_all<3>(p, row);
   shift_all<2>(p, row);
   shift_all<1>(p, row);
 }
@@ -211,20 +231,24 @@ HWY_INLINE void dots_of(const ShiftedDots<T>& p, std::int64_t row, std::int64_t&
   for (; k + Depth <= p.depth; k += Depth) dot_block<Rows, Depth>(p, row, k);
 }
 
-template <class T>
-void dots(const ShiftedDots<T>& p) {
-  std::int64_t row = 0;
-  for (; row + dot_rows <= p.rows; row += dot_rows) {
-    std::int64_t k = 0;
-    dots_of<dot_rows, 4>(p, row, k);
-    dots_of<dot_rows, 1>(p, row, k);
-  }
-  for (; row < p.rows; ++row) {
-    std::int64_t k = 0;
+// `count` rows, at most Rows.
+template <int Rows, class T>
+HWY_INLINE void some_dots(const ShiftedDots<T>& p, std::int64_t row, std::int64_t count) {
+  std::int64_t k = 0;
+  if constexpr (Rows > 1) {
+    if (count < Rows) return some_dots<Rows - 1>(p, row, count);
+    dots_of<Rows, 4>(p, row, k);
+  } else {
     dots_of<1, 8>(p, row, k);
     dots_of<1, 2>(p, row, k);
-    dots_of<1, 1>(p, row, k);
   }
+  dots_of<Rows, 1>(p, row, k);
+}
+
+template <class T>
+void dots(const ShiftedDots<T>& p) {
+  each_block(p.rows, dot_rows,
+             [&](std::int64_t row, std::int64_t count) HWY_ATTR { some_dots<dot_rows>(p, row, count); });
 }
 
 constexpr int plane_rows = 4;
