@@ -10,25 +10,57 @@ constexpr std::int64_t max_gathered_pixels = 512, max_shifted_pixels = 2048;
 constexpr std::int64_t max_shifted_sums = 1 << 16;  // the pixels of all outputs, which take less than twice as much
 constexpr double macs_per_tile = 1 << 20;
 
-// Sums of few elements are computed faster than they are transposed: vectors go along the pixels of an image, unless
-// these are few.
-bool gathers(std::int64_t outputs, std::int64_t depth, std::int64_t pixels, std::int64_t lanes) {
-  constexpr std::int64_t few = 40, most_outputs = 64, few_pixels = 64;
-  return conv_gathers(outputs, lanes) && (depth >= few || outputs > most_outputs || pixels <= few_pixels);
+ConvTaps taps_of_pass(const ConvAxis& axis, bool of_inputs, std::int64_t rest) {
+  return of_inputs ? taps_of_inputs(axis, rest) : taps_of_outputs(axis);
+}
+
+// The taps under which all outputs along an axis read what is inside.
+double taps_inside(const ConvTaps& taps, std::int64_t outputs) {
+  double sum = 0;
+  for (std::int64_t tap = 0; tap < taps.count; ++tap) {
+    const Range inside = taps.outputs_inside(tap, {0, outputs});
+    sum += static_cast<double>(inside.end - inside.begin);
+  }
+  return sum;
+}
+
+// Whether vectors go along the outputs, else along the pixels of an image. The latter compute what a row has of padding,
+// and pack the weight for each image, but the fewer vectors of outputs there are, the more the former wait for each
+// other. Few pixels do not fill vectors, and sums of few elements are computed faster than they are transposed.
+bool gathers(const ConvExtents& e, bool of_inputs, std::int64_t outputs, std::int64_t depth, std::int64_t lanes) {
+  constexpr std::int64_t few = 40, few_pixels = 64;
+  constexpr int most_vectors = 4;
+  if (!conv_gathers(outputs, lanes)) return false;
+  const ConvPass pass = conv_pass(e, of_inputs, 0, 0);
+  const std::int64_t vectors = divided_up(outputs, lanes);
+  if (vectors > most_vectors || pass.rows * pass.columns <= few_pixels || pass.taps() == 0) return true;
+  if (depth < few) return false;
+  const double share = static_cast<double>(outputs) / static_cast<double>(vectors * lanes);
+  const ConvWork work = conv_work(pass, lanes);
+  return work.along_pixels * share > work.inside * (1 + 1.0 / static_cast<double>(1 << vectors));
 }
 
 }  // namespace
 
 ConvPass conv_pass(const ConvExtents& e, bool of_inputs, std::int64_t row_rest, std::int64_t column_rest) {
-  if (!of_inputs) return {taps_of_outputs(e.height), taps_of_outputs(e.width), e.height.out, e.width.out, 0, 0, 1, 1};
-  return {taps_of_inputs(e.height, row_rest),
-          taps_of_inputs(e.width, column_rest),
+  const ConvTaps height = taps_of_pass(e.height, of_inputs, row_rest);
+  const ConvTaps width = taps_of_pass(e.width, of_inputs, column_rest);
+  if (!of_inputs) return {height, width, e.height.out, e.width.out, 0, 0, 1, 1};
+  return {height,
+          width,
           rest_count(e.height, row_rest),
           rest_count(e.width, column_rest),
           row_rest,
           column_rest,
           e.height.stride,
           e.width.stride};
+}
+
+ConvWork conv_work(const ConvPass& pass, std::int64_t lanes) {
+  const std::int64_t row = pass.columns + pass.width.highest() - pass.width.lowest();
+  const std::int64_t pixels = rounded_up((pass.rows - 1) * row + pass.columns, lanes) + lanes;
+  return {static_cast<double>(pixels) * static_cast<double>(pass.taps()),
+          taps_inside(pass.height, pass.rows) * taps_inside(pass.width, pass.columns)};
 }
 
 // Tiles are so small that there is work for several threads, and so large that setting them up does not count. With
@@ -44,7 +76,7 @@ ConvPlan conv_plan(const ConvExtents& e, bool of_inputs, std::int64_t lanes) {
   const std::int64_t rows = of_inputs ? rest_count(e.height, 0) : e.height.out;
   const std::int64_t columns = of_inputs ? rest_count(e.width, 0) : e.width.out;
   const std::int64_t pixels = e.batch * rows * columns, passes = plan.row_passes * plan.column_passes * e.groups;
-  plan.gathers = gathers(plan.outputs, plan.channels * e.taps(), rows * columns, lanes);
+  plan.gathers = gathers(e, of_inputs, plan.outputs, plan.channels * e.taps(), lanes);
   std::int64_t max_pixels = std::min(max_shifted_pixels, max_shifted_sums / plan.outputs);
   if (plan.gathers) {
     max_pixels = max_gathered_pixels;

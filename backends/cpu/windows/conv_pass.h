@@ -18,6 +18,14 @@ struct ConvPass {
 // The one pass of a convolution, or that of inputs this far behind a stride.
 ConvPass conv_pass(const ConvExtents& extents, bool of_inputs, std::int64_t row_rest, std::int64_t column_rest);
 
+// The products of a pass for one image, input and output: how many are computed with vectors along its pixels, and how
+// many read what is inside.
+struct ConvWork {
+  double along_pixels, inside;
+};
+// For vectors of so many elements. There are taps.
+ConvWork conv_work(const ConvPass& pass, std::int64_t lanes);
+
 // The order in which a sum takes the elements of the kernel.
 enum class ConvOrder {
   channels,  // row by row in each channel
