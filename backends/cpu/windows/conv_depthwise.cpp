@@ -11,28 +11,12 @@ namespace asyncgrad::detail {
 
 namespace {
 
-ConvTaps taps_of_pass(const ConvAxis& axis, bool of_inputs, std::int64_t rest) {
-  return of_inputs ? taps_of_inputs(axis, rest) : taps_of_outputs(axis);
-}
-
-// The distances from an output's first element at which the passes along an axis read.
-Range distances(const ConvAxis& axis, bool of_inputs, std::int64_t passes) {
-  Range range{0, 1};
-  for (std::int64_t rest = 0; rest < passes; ++rest) {
-    const ConvTaps taps = taps_of_pass(axis, of_inputs, rest);
-    if (taps.count == 0) continue;
-    const std::int64_t one = taps.at(0), other = taps.at(taps.count - 1);
-    range = {std::min({range.begin, one, other}), std::max({range.end, one + 1, other + 1})};
-  }
-  return range;
-}
-
 // Cuts planes into strips that stay in the cache. Returns false if they would be too large, and mostly padding.
 bool cut(DepthwisePlan& p) {
   constexpr std::int64_t most_elements = 1 << 15;
   const ConvExtents& e = p.extents;
-  p.taps = distances(e.height, p.of_inputs(), p.pixels.row_passes);
-  p.columns = distances(e.width, p.of_inputs(), p.pixels.column_passes);
+  p.taps = conv_distances(e.height, p.of_inputs(), p.pixels.row_passes);
+  p.columns = conv_distances(e.width, p.of_inputs(), p.pixels.column_passes);
   p.row_stride = p.of_inputs() ? 1 : e.height.stride;
   const std::int64_t rows = p.of_inputs() ? rest_count(e.height, 0) : e.height.out;
   const std::int64_t columns = p.of_inputs() ? rest_count(e.width, 0) : e.width.out;
@@ -267,44 +251,16 @@ class DepthwiseTile {
       product.tap_count = next - product.taps;
     });
   }
-  // In the order of a sum.
   void list_taps(const ConvPass& pass, LaneTap*& next) const {
     const ConvTaps &height = pass.height, &width = pass.width;
-    const auto list = [&](std::int64_t channel, std::int64_t i, std::int64_t j) {
-      const std::int64_t element = height.kernel(i) * e_.width.kernel + width.kernel(j);
-      const std::int64_t of_weight = p_.op == Op::conv_weight ? element * e_.outputs : channel * e_.taps() + element;
-      *next++ = {of_field(channel, height.at(i) - p_.taps.begin, width.at(j) - p_.columns.begin), of_weight * p_.lanes};
-    };
-    const auto list_row = [&](std::int64_t channel, std::int64_t i) {
-      for (std::int64_t j = 0; j < width.count; ++j) list(channel, i, j);
-    };
-    switch (order_of(pass)) {
-      case ConvOrder::channels:
-        for (std::int64_t c = 0; c < p_.channels(); ++c) {
-          for (std::int64_t i = 0; i < height.count; ++i) list_row(c, i);
-        }
-        break;
-      case ConvOrder::taps:
-        for (std::int64_t i = 0; i < height.count; ++i) {
-          for (std::int64_t j = 0; j < width.count; ++j) {
-            for (std::int64_t c = 0; c < p_.channels(); ++c) list(c, i, j);
-          }
-        }
-        break;
-      case ConvOrder::planes:
-        const std::int64_t periods = height.periods();
-        for (std::int64_t index = 0; index < periods; ++index) {
-          const ConvTaps::Class some = height.of_class(index, periods);
-          for (std::int64_t i = 0; i < some.count; ++i) list_row(0, some.tap(i));
-        }
-        break;
-    }
-  }
-  // As of sums along pixels.
-  ConvOrder order_of(const ConvPass& pass) const {
-    const ConvBlock block = p_.pixels.grid.block(0, pass.rows, pass.columns);
-    const ConvField field(pass.height, pass.width, block, {0, p_.in_height() * p_.in_width()}, false);
-    return conv_order(p_.pixels, pass, field, block.columns.end - block.columns.begin);
+    each_tap(p_.pixels, pass, conv_pixel_order(p_.pixels, pass), {0, height.count}, {0, width.count},
+             [&](std::int64_t channel, std::int64_t i, std::int64_t j) {
+               const std::int64_t element = height.kernel(i) * e_.width.kernel + width.kernel(j);
+               const std::int64_t of_weight =
+                   p_.op == Op::conv_weight ? element * e_.outputs : channel * e_.taps() + element;
+               *next++ = {of_field(channel, height.at(i) - p_.taps.begin, width.at(j) - p_.columns.begin),
+                          of_weight * p_.lanes};
+             });
   }
 
   const ConvLanes<T>& loops_ = conv_lanes().of<T>();

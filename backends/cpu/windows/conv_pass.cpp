@@ -107,4 +107,21 @@ ConvOrder conv_order(const ConvPlan& plan, const ConvPass& pass, const ConvField
   return plan.channels == 1 && pass.taps() <= conv_depth && has_rows ? ConvOrder::planes : ConvOrder::channels;
 }
 
+ConvOrder conv_pixel_order(const ConvPlan& plan, const ConvPass& pass) {
+  const ConvBlock block = plan.grid.block(0, pass.rows, pass.columns);
+  const ConvField field(pass.height, pass.width, block, {0, 0}, false);
+  return conv_order(plan, pass, field, block.columns.end - block.columns.begin);
+}
+
+Range conv_distances(const ConvAxis& axis, bool of_inputs, std::int64_t passes) {
+  Range range{0, 1};
+  for (std::int64_t rest = 0; rest < passes; ++rest) {
+    const ConvTaps taps = taps_of_pass(axis, of_inputs, rest);
+    if (taps.count == 0) continue;
+    const std::int64_t one = taps.at(0), other = taps.at(taps.count - 1);
+    range = {std::min({range.begin, one, other}), std::max({range.end, one + 1, other + 1})};
+  }
+  return range;
+}
+
 }  // namespace asyncgrad::detail

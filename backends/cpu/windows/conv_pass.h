@@ -51,5 +51,41 @@ ConvPlan conv_plan(const ConvExtents& extents, bool of_inputs, std::int64_t lane
 
 // Returns the order of the sums of a block with so many columns, of which this is the field.
 ConvOrder conv_order(const ConvPlan& plan, const ConvPass& pass, const ConvField& field, std::int64_t columns);
+// Returns that of the sums along pixels of the first block.
+ConvOrder conv_pixel_order(const ConvPlan& plan, const ConvPass& pass);
+
+// Calls visit(channel, i, j) for taps i of `rows` and j of `columns` in all channels, in the order of a sum.
+template <class Visit>
+void each_tap(const ConvPlan& plan, const ConvPass& pass, ConvOrder order, Range rows, Range columns, Visit visit) {
+  const auto visit_row = [&](std::int64_t channel, std::int64_t i) {
+    for (std::int64_t j = columns.begin; j < columns.end; ++j) visit(channel, i, j);
+  };
+  switch (order) {
+    case ConvOrder::channels:
+      for (std::int64_t c = 0; c < plan.channels; ++c) {
+        for (std::int64_t i = rows.begin; i < rows.end; ++i) visit_row(c, i);
+      }
+      break;
+    case ConvOrder::taps:
+      for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+        for (std::int64_t j = columns.begin; j < columns.end; ++j) {
+          for (std::int64_t c = 0; c < plan.channels; ++c) visit(c, i, j);
+        }
+      }
+      break;
+    case ConvOrder::planes:
+      const std::int64_t periods = pass.height.periods();
+      for (std::int64_t index = 0; index < periods; ++index) {
+        const ConvTaps::Class some = pass.height.of_class(index, periods);
+        for (std::int64_t i = 0; i < some.count; ++i) {
+          if (some.tap(i) >= rows.begin && some.tap(i) < rows.end) visit_row(0, some.tap(i));
+        }
+      }
+      break;
+  }
+}
+
+// Returns the distances from an output's first element, 0 among them, at which the passes along an axis read.
+Range conv_distances(const ConvAxis& axis, bool of_inputs, std::int64_t passes);
 
 }  // namespace asyncgrad::detail
