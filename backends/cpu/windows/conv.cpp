@@ -9,6 +9,7 @@
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/windows/conv_block_of_pixels.h"
 #include "asyncgrad/backends/cpu/windows/conv_depthwise.h"
+#include "asyncgrad/backends/cpu/windows/conv_images.h"
 #include "asyncgrad/backends/divided.h"
 
 namespace asyncgrad::detail {
@@ -71,6 +72,8 @@ void run(const KernelCall& call, int tile) {
   visit_floating(call.dtype(0), [&]<class T>(T) {
     if (const auto plan = depthwise<T>(extents_of(call, of_inputs), of_inputs)) {
       run_depthwise<T>(*plan, call, tile);
+    } else if (const auto of_images = images_plan<T>(extents_of(call, of_inputs), of_inputs)) {
+      run_images(*of_images, operands_of<T>(call, of_images->extents, of_inputs), call.scratch, tile);
     } else {
       run_tile<T>(call, of_inputs, tile);
     }
@@ -81,6 +84,7 @@ int tiles(const KernelCall& call) {
   return static_cast<int>(in_type_of(call, [&]<class T>(T) -> std::int64_t {
     const ConvExtents e = extents_of(call, of_inputs);
     if (const auto plan = depthwise<T>(e, of_inputs)) return plan->tiles();
+    if (const auto plan = images_plan<T>(e, of_inputs)) return plan->tiles();
     const ConvPlan plan = plan_of<T>(e, of_inputs);
     return tile_count(plan.units(), plan.units_per_tile);
   }));
@@ -90,6 +94,7 @@ std::int64_t scratch_bytes(const KernelCall& call) {
   return in_type_of(call, [&]<class T>(T) {
     const ConvExtents e = extents_of(call, of_inputs);
     if (const auto plan = depthwise<T>(e, of_inputs)) return depthwise_scratch_bytes<T>(*plan);
+    if (const auto plan = images_plan<T>(e, of_inputs)) return images_scratch_bytes<T>(*plan);
     ConvScratch scratch(nullptr);
     const ConvMemory<T> memory(scratch, plan_of<T>(e, of_inputs));
     return scratch.taken_bytes();

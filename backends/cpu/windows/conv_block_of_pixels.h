@@ -8,19 +8,11 @@
 
 #include "asyncgrad/backends/cpu/windows/conv_classes.h"
 #include "asyncgrad/backends/cpu/windows/conv_copies.h"
+#include "asyncgrad/backends/cpu/windows/conv_operands.h"
 #include "asyncgrad/backends/cpu/windows/conv_pass.h"
 #include "asyncgrad/backends/cpu/windows/conv_products.h"
 
 namespace asyncgrad::detail {
-
-// A pass reads x and writes y, whichever operands they are.
-template <class T>
-struct ConvOperands {
-  const T *x, *w, *bias;
-  T* y;
-  std::int64_t x_image = 0, x_plane = 0, y_image = 0, y_plane = 0, y_width = 0;
-  std::int64_t w_output = 0, w_channel = 0, kernel_width = 0;  // distances in w
-};
 
 // The scratch memory of a thread.
 template <class T>
@@ -214,9 +206,7 @@ class ConvBlockOfPixels {
     return listed;
   }
 
-  const T* weight() const {
-    return operands_.w + group_ * std::max(plan_.outputs * operands_.w_output, plan_.channels * operands_.w_channel);
-  }
+  const T* weight() const { return operands_.weight(plan_, group_); }
 
   // The weight's elements for a range of k, in rows of `row` outputs, with zeros behind the last.
   void pack(const ConvTaps& height, const ConvTaps& width, std::int64_t first_channel, Range depth, Range outputs,

@@ -73,10 +73,46 @@ TEST(ConvKernels, CountEveryElementOnce) {
        {Case{1, 1, 1, 1, 1, 0, 1, 1}, Case{2, 3, 5, 7, 3, 0, 1, 1}, Case{2, 3, 5, 7, 3, 2, 2, 1},
         Case{3, 40, 17, 9, 3, 1, 1, 1}, Case{2, 300, 5, 8, 1, 0, 1, 1}, Case{2, 8, 8, 17, 5, 2, 3, 8},
         Case{1, 300, 33, 10, 1, 0, 2, 3}, Case{9, 1, 6, 20, 5, 0, 1, 1}, Case{3, 40, 80, 7, 3, 1, 2, 40},
-        Case{1, 33, 33, 61, 3, 1, 2, 33}, Case{2, 24, 24, 5, 9, 4, 1, 24}}) {
+        Case{1, 33, 33, 61, 3, 1, 2, 33}, Case{2, 24, 24, 5, 9, 4, 1, 24}, Case{64, 6, 16, 14, 5, 0, 1, 1},
+        Case{39, 10, 20, 7, 3, 0, 2, 2}, Case{33, 20, 4, 4, 3, 2, 1, 1}, Case{32, 5, 9, 11, 2, 0, 3, 1},
+        Case{2, 40, 30, 12, 5, 2, 1, 1}, Case{1, 20, 64, 30, 3, 1, 1, 1}}) {
     SCOPED_TRACE(::testing::Message() << c.channels << " channels, edge " << c.edge);
     expect_counts<float>(c);
     expect_counts<double>(c);
+  }
+}
+
+// Large batches of small images are computed with vectors along the images.
+template <class T>
+void expect_the_bits_of_single_images(const Case& c) {
+  const Arrays shapes(c, dtype_of<T>);
+  const auto random = [](const Shape& shape, unsigned seed) {
+    return Array(shape, random_values<T>(shape.numel(), seed));
+  };
+  const auto image_of = [](const Array& batch, std::int64_t image) {
+    const std::int64_t size = batch.shape.numel() / batch.shape[0];
+    const std::vector<T> all = batch.values<T>();
+    return Array(batch.shape.with(0, 1), std::vector<T>(all.begin() + image * size, all.begin() + (image + 1) * size));
+  };
+  const Array x = random(shapes.x.shape, 1), w = random(shapes.w.shape, 2), dy = random(shapes.y.shape, 3);
+  const ConvAttributes attributes = attributes_of(c);
+  run_kernel(Op::conv, {written(shapes.y), read(x), read(w)}, attributes);
+  run_kernel(Op::conv_input, {written(shapes.x), read(dy), read(w)}, attributes);
+  for (const std::int64_t image : {std::int64_t{0}, c.batch - 1}) {
+    const Array y(shapes.y.shape.with(0, 1), dtype_of<T>), dx(shapes.x.shape.with(0, 1), dtype_of<T>);
+    run_kernel(Op::conv, {written(y), read(image_of(x, image)), read(w)}, attributes);
+    run_kernel(Op::conv_input, {written(dx), read(image_of(dy, image)), read(w)}, attributes);
+    expect_same_bits(y.values<T>(), image_of(shapes.y, image).template values<T>());
+    expect_same_bits(dx.values<T>(), image_of(shapes.x, image).template values<T>());
+  }
+}
+
+TEST(ConvKernels, ComputeImagesOfLargeBatchesAsSingleOnes) {
+  for (const Case& c : {Case{64, 6, 16, 14, 5, 0, 1, 1}, Case{39, 10, 20, 7, 3, 0, 2, 2},
+                        Case{33, 20, 4, 4, 3, 2, 1, 1}, Case{70, 1, 3, 5, 3, 2, 1, 1}}) {
+    SCOPED_TRACE(testing::Message() << c.batch << " images, edge " << c.edge);
+    expect_the_bits_of_single_images<float>(c);
+    expect_the_bits_of_single_images<double>(c);
   }
 }
 
