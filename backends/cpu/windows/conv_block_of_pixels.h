@@ -71,6 +71,16 @@ class ConvBlockOfPixels {
     return plan_.channels > 1 && pass_.taps() == 1 && pass_.height.stride == 1 && pass_.width.stride == 1 &&
            columns() == pass_.width.extent && block_.pixels() % products_.lanes == 0;
   }
+  // Whether sums along pixels are computed where they belong: all in one line, or row by row if these are whole vectors,
+  // enough of them at once.
+  bool writes_one_line() const {
+    return is_flat() && pass_.column_step == 1 && pass_.row_step == 1 && columns() == operands_.y_width;
+  }
+  bool writes_rows() const {
+    constexpr std::int64_t enough_vectors = 8, most_outputs = 6;
+    return pass_.column_step == 1 && columns() % products_.lanes == 0 &&
+           columns() * std::min(most_outputs, plan_.outputs) >= enough_vectors * products_.lanes;
+  }
   std::int64_t columns() const { return block_.columns.end - block_.columns.begin; }
   std::int64_t outputs() const { return outputs_.end - outputs_.begin; }
   std::int64_t whole_vectors(std::int64_t elements) const { return products_.whole_vectors(elements); }
@@ -90,7 +100,11 @@ class ConvBlockOfPixels {
     } else {
       add(*field_, pass_.height, pass_.width);
     }
-    plan_.gathers ? store_gathered() : store_shifted();
+    if (plan_.gathers) {
+      store_gathered();
+    } else if (!writes_one_line() && !writes_rows()) {
+      store_shifted();
+    }
   }
 
   // Returns how wide rows of the weight are, and those of sums that lie pixel by pixel.
@@ -163,8 +177,20 @@ class ConvBlockOfPixels {
       if (!plan_.gathers) {
         pack(height, width, channels.begin, part, outputs_, wide);
         list_depth(field, taps, width.count, part, {0, height.count}, {0, width.count});
-        products_.shifted({x + field.offset(0, 0, 0), memory_.depth_offsets, part.end - part.begin, memory_.panel, wide,
-                           flat_, memory_.sums, sums_row_, bias, !is_first_});
+        const auto add_line = [&](std::int64_t row, std::int64_t length, T* to, std::int64_t to_row) {
+          products_.shifted({x + field.offset(0, row, 0), memory_.depth_offsets, part.end - part.begin, memory_.panel,
+                             wide, length, to, to_row, bias, !is_first_});
+        };
+        if (writes_one_line()) {
+          add_line(0, flat_, output(block_.images.begin, outputs_.begin, block_.rows.begin), operands_.y_plane);
+        } else if (!writes_rows()) {
+          add_line(0, flat_, memory_.sums, sums_row_);
+        } else {
+          for (std::int64_t row = block_.rows.begin; row < block_.rows.end; ++row) {
+            add_line(row - block_.rows.begin, columns(), output(block_.images.begin, outputs_.begin, row),
+                     operands_.y_plane);
+          }
+        }
       } else {
         const ConvPanels panels{outputs(), products_.lanes, products_.max_vectors};
         for (std::int64_t p = 0; p < panels.count(); ++p) {
