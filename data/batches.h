@@ -162,8 +162,8 @@ requires(Indexed<Data> || Randomised<Data>) class Batches {
   bool is_reading() const { return collate_.use_count() > 1; }
 
   void members(nn::Members& m) {
-    m("epoch", epoch_);
-    m("batch", batch_);
+    m.not_negative("epoch", epoch_);
+    m.not_negative("batch", batch_);
   }
 
  private:

@@ -392,7 +392,7 @@ std::exception_ptr Parts::gather(const Caller& of_step, const std::vector<Tensor
 void Parts::members(nn::Members& m) {
   m("count", kept_count_);
   m("seed", seed_);
-  m("step", step_);
+  m.not_negative("step", step_);
 }
 
 }  // namespace asyncgrad::dist

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 
 #include "asyncgrad/nn/assignment.h"
 #include "asyncgrad/nn/safetensors/file.h"
@@ -17,6 +18,10 @@ class Parts final : public nn::Members::Visitor {
   void layer(const std::string&, const std::string&) override {}
   void tensor(const std::string& path, Tensor& tensor) override { tensors.emplace_back(path, tensor); }
   void value(const std::string& path, nn::Value value) override { values.emplace_back(path, value); }
+  void not_negative(const std::string& path, nn::Value value) override {
+    values.emplace_back(path, value);
+    not_negatives.insert(path);
+  }
   // The values as texts.
   nn::safetensors::Metadata metadata() const {
     nn::safetensors::Metadata texts;
@@ -26,6 +31,7 @@ class Parts final : public nn::Members::Visitor {
 
   nn::safetensors::NamedTensors tensors;
   std::vector<std::pair<std::string, nn::Value>> values;
+  std::set<std::string> not_negatives;  // the paths of values
 };
 
 // The file's values for the program's values.
@@ -40,12 +46,16 @@ class NewValues {
         assignments.add_problem(fmt::format("{} is missing in the file", nn::safetensors::in_quotes(path)));
         continue;
       }
-      if (auto contents = nn::contents_of(text->second, value)) {
-        values_.emplace_back(value, std::move(*contents));
+      const std::string in_file = fmt::format("{} is {} in the file", nn::safetensors::in_quotes(path),
+                                              nn::safetensors::in_quotes(text->second));
+      auto contents = nn::contents_of(text->second, value);
+      if (!contents) {
+        assignments.add_problem(
+            fmt::format("{}, and here as {}", in_file, nn::safetensors::in_quotes(nn::text_of(value))));
+      } else if (parts.not_negatives.contains(path) && !nn::is_not_negative(*contents)) {
+        assignments.add_problem(fmt::format("{}, and must be finite and not negative", in_file));
       } else {
-        assignments.add_problem(fmt::format("{} is {} in the file, and here as {}", nn::safetensors::in_quotes(path),
-                                            nn::safetensors::in_quotes(text->second),
-                                            nn::safetensors::in_quotes(nn::text_of(value))));
+        values_.emplace_back(value, std::move(*contents));
       }
       left.erase(text);
     }

@@ -44,7 +44,8 @@ class Checkpoint {
 
   // Gives every part what the file has for it. Blocks while it reads; values of tensors are copied by queued
   // operations. Throws Error if the file cannot be read or is not in the format, and one Error that lists everything
-  // that is missing or left over, or has another shape or type than here. A load that throws has changed nothing.
+  // that is missing or left over, has another shape or type than here, or is a count or rate that is negative or not
+  // finite. A load that throws has changed nothing.
   void load(const std::string& path, Location where = Location::current());
 
   void members(nn::Members& m);

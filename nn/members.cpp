@@ -18,6 +18,7 @@ struct Members::Names {
 
 void Members::Visitor::undefined(const std::string&, Tensor&) {}
 void Members::Visitor::value(const std::string&, Value) {}
+void Members::Visitor::not_negative(const std::string& path, Value value) { this->value(path, value); }
 void Members::Visitor::container(const std::string&, std::string&) {}
 std::shared_ptr<void> Members::Visitor::shared(std::shared_ptr<void> object, const Copy&) { return object; }
 

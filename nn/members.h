@@ -104,6 +104,8 @@ class Members {
     virtual void undefined(const std::string& path, Tensor& tensor);
     // Called for each member that is a value. May assign to it.
     virtual void value(const std::string& path, Value value);
+    // Called for each that is listed by not_negative(). Calls value().
+    virtual void not_negative(const std::string& path, Value value);
     // Called for each container that names its layers in errors, such as Sequential, with the place where it keeps its
     // own path.
     virtual void container(const std::string& path, std::string& kept_path);
@@ -136,6 +138,13 @@ class Members {
     list(path(name, where), member);
   }
 
+  // Lists a number, or a std::vector of numbers, that must be finite and not negative, such as a count or a rate. A
+  // Checkpoint whose file has another one for it is not loaded. Throws as above.
+  template <class Number>
+  void not_negative(std::string_view name, Number& number, Location where = Location::current()) {
+    list_not_negative(path(name, where), number);
+  }
+
   // The path of the layer that lists, "" for the outermost.
   const std::string& layer_path() const { return path_; }
 
@@ -150,6 +159,14 @@ class Members {
   template <class T>
   requires members_detail::is_value<T>
   void list(const std::string& path, T& value) { visitor_->value(path, &value); }
+  template <class T>
+  requires std::same_as<T, double> || std::signed_integral<T>
+  void list_not_negative(const std::string& path, T& number) { visitor_->not_negative(path, &number); }
+  template <class T, class Allocator>
+  void list_not_negative(const std::string& path, std::vector<T, Allocator>& numbers) {
+    list_each(path, numbers,
+              [](Members& each, const std::string& name, T& number) { each.not_negative(name, number); });
+  }
   template <class T, class Allocator>
   void list(const std::string& path, std::vector<T, Allocator>& members) {
     static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no elements of type bool");
@@ -172,10 +189,14 @@ class Members {
 
   template <class Range>
   void list_each(const std::string& path, Range& members) {
+    list_each(path, members, [](Members& each, const std::string& name, auto& member) { each(name, member); });
+  }
+  template <class Range, class ListOne>
+  void list_each(const std::string& path, Range& members, ListOne list_one) {
     visitor_->layer(path, "list");
     Members each(*visitor_, path, depth_ + 1);
     std::size_t index = 0;
-    for (auto& member : members) each(std::to_string(index++), member);
+    for (auto& member : members) list_one(each, std::to_string(index++), member);
   }
   template <class Layer>
   void enter(Layer& layer) {

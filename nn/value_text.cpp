@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <system_error>
 #include <type_traits>
 
@@ -68,6 +69,16 @@ std::optional<Contents> contents_of(std::string_view text, const Value& value) {
         return read<T>(text.substr(kind_of<T>().size()));
       },
       value);
+}
+
+bool is_not_negative(const Contents& contents) {
+  return std::visit(
+      []<class T>(const T& number) {
+        if constexpr (std::is_same_v<T, double>) return std::isfinite(number) && number >= 0;
+        if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return number >= 0;
+        return false;
+      },
+      contents);
 }
 
 void assign(const Value& value, const Contents& contents) {

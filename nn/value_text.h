@@ -19,6 +19,9 @@ std::string text_of(const Value& value);
 using Contents = std::variant<std::int64_t, int, bool, double, std::string, Generator>;
 std::optional<Contents> contents_of(std::string_view text, const Value& value);
 
+// Whether it is a number that is finite and not negative.
+bool is_not_negative(const Contents& contents);
+
 // The type of `value` and of `contents` is the same.
 void assign(const Value& value, const Contents& contents);
 

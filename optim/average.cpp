@@ -41,7 +41,7 @@ void WeightAverage::swap(Location where) {
 
 void WeightAverage::members(nn::Members& m) {
   m("averages", averages_);
-  m("updates", updates_);
+  m.not_negative("updates", updates_);
 }
 
 }  // namespace asyncgrad::optim

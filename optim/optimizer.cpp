@@ -74,7 +74,7 @@ void Optimizer::members(nn::Members& m) {
 }
 
 void Optimizer::Group::members(nn::Members& m) {
-  m("lr", lr);
+  m.not_negative("lr", lr);
   for (State& state : states) m(state.name, state.tensors);
 }
 

@@ -84,8 +84,8 @@ void Schedule::add_new_groups() {
 // A program that added a group after it had made the schedule loads its checkpoint before the next step.
 void Schedule::members(nn::Members& m) {
   add_new_groups();
-  m("count", count_);
-  m("first_rates", first_rates_);
+  m.not_negative("count", count_);
+  m.not_negative("first_rates", first_rates_);
 }
 
 Plateau::Plateau(Optimizer& optimizer, PlateauOptions options, Location where)
@@ -128,7 +128,7 @@ bool Plateau::step(double value) {
 
 void Plateau::members(nn::Members& m) {
   m("best", best_);
-  m("worse", worse_);
+  m.not_negative("worse", worse_);
 }
 
 }  // namespace asyncgrad::optim

@@ -76,7 +76,7 @@ class Checkpoint:
 
 
 def _has_own_state(part):
-    return hasattr(part, "get_state") and not isinstance(part, (_core.Schedule, _core._Batches))
+    return hasattr(part, "get_state") and hasattr(part, "set_state") and not isinstance(part, (_core.Schedule, _core._Batches, _core._Parts))
 
 
 def _kept(part):

@@ -18,10 +18,11 @@ using nn::safetensors::Metadata;
 // A tree of Python's objects, which lists itself.
 struct Node {
   using Value = std::variant<Tensor, std::int64_t, double, bool, std::string, Generator*, optim::Optimizer*,
-                             optim::Schedule*, optim::Plateau*, optim::WeightAverage*, PythonBatches*,
+                             optim::Schedule*, optim::Plateau*, optim::WeightAverage*, PythonBatches*, dist::Parts*,
                              std::unique_ptr<Node>, std::unique_ptr<PythonMember>>;
   std::vector<std::pair<std::string, Value>> entries;
-  nb::object restored;  // takes the values of the entries when they are loaded, by set_state()
+  // Takes the values of the entries when they are loaded, by set_state(): counts and rates.
+  nb::object restored;
 
   // Calls the function with each name and what it stands for.
   template <class Function>
@@ -39,7 +40,12 @@ struct Node {
     }
   }
   void members(nn::Members& m) {
-    for_each([&m](const std::string& name, auto& held) { m(name, held); });
+    for_each([&]<class T>(const std::string& name, T& held) {
+      if constexpr (std::is_same_v<T, std::int64_t> || std::is_same_v<T, double>) {
+        if (restored.is_valid()) return m.not_negative(name, held);
+      }
+      m(name, held);
+    });
   }
 };
 
@@ -81,6 +87,7 @@ class TreeOf {
       if (has(path + ".epoch") && !has(path + ".batch")) return old(object, {{"epoch", std::int64_t{0}}});
       return nb::cast<PythonBatches*>(object);
     }
+    if (nb::isinstance<dist::Parts>(object)) return nb::cast<dist::Parts*>(object);
     if (PyDict_Check(object.ptr())) return dict(object, path, depth + 1);
     throw_type_error("a checkpoint cannot keep " + path + ", which is " + repr_of(object));
   }

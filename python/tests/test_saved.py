@@ -66,3 +66,56 @@ def test_states_of_objects():
     batches = ag.data.Batches(np.arange(4), batch_size=2)
     batches.set_state({"epoch": 3})
     assert batches.get_state() == {"epoch": 3, "batch": 0}
+
+
+def test_a_state_that_is_refused_changes_nothing():
+    adam = ag.optim.Adam([ag.parameter(ag.ones(1))], lr=0.5)
+    schedule = ag.optim.Schedule(adam, ag.optim.steps(1, 0.5))
+    batches = ag.data.Batches(np.arange(4), batch_size=2)
+    for target, state, kind, text in (
+            (schedule, {"count": 2, "first_rates.0": float("nan")}, ValueError, "first_rates.0 must be finite and not negative, got nan"),
+            (schedule, {"count": -2, "first_rates.0": 1.0}, ValueError, "count must be finite and not negative, got -2"),
+            (schedule, {"count": 2}, KeyError, "first_rates.0"),
+            (batches, {"epoch": 1, "batch": "2"}, TypeError, "batch cannot be '2'"),
+            (batches, {"epoch": 1, "batch": -1}, ValueError, "batch must be finite and not negative, got -1")):
+        before = target.get_state()
+        with pytest.raises(kind, match=text):
+            target.set_state(state)
+        assert target.get_state() == before
+
+
+def test_a_checkpoint_with_a_bad_count_changes_nothing(tmp_path):
+    class Counted:  # takes every state
+        state = {"step": 0}
+
+        def get_state(self):
+            return self.state
+
+        def set_state(self, state):
+            self.state = state
+
+    path = tmp_path / "checkpoint"
+    x = ag.zeros(2)
+    parts = ag.dist.Parts(ag.dist.World(), 2)
+    ag.Checkpoint(x=ag.ones(2), parts=Counted()).save(path)
+    with pytest.raises(ValueError, match='"parts.count" is missing'):
+        ag.Checkpoint(x=x, parts=parts).load(path)
+    counted = Counted()
+    counted.state = {**parts.get_state(), "step": -3}
+    ag.Checkpoint(x=ag.ones(2), parts=counted).save(path)
+    with pytest.raises(ValueError, match='"parts.step" is "integer -3" in the file, and must be finite and not negative'):
+        ag.Checkpoint(x=x, parts=parts).load(path)
+    assert x.tolist() == [0, 0] and parts.get_state()["step"] == 0
+    counted.state["step"] = 3
+    ag.Checkpoint(x=ag.ones(2), parts=counted).save(path)
+    ag.Checkpoint(x=x, parts=parts).load(path)
+    assert x.tolist() == [1, 1] and parts.get_state()["step"] == 3
+
+
+def test_an_object_without_set_state_is_no_part_of_a_checkpoint(tmp_path):
+    class Half:
+        def get_state(self):
+            return {"a": 1}
+
+    with pytest.raises(TypeError, match="a checkpoint cannot keep half, which is"):
+        ag.Checkpoint(half=Half()).save(tmp_path / "checkpoint")

@@ -185,6 +185,32 @@ TEST_F(Checkpoints, ListAllThatDoesNotFitAndChangeNothing) {
   EXPECT_EQ(program.losses[0], 0);
 }
 
+TEST_F(Checkpoints, RefuseNegativeCountsAndRatesThatAreNone) {
+  optim::SGD sgd({parameter(ones({2}))}, {.lr = 1});
+  optim::Schedule schedule(sgd, optim::steps(1, 0.5));
+  optim::Plateau plateau(sgd);
+  data::Batches batches(std::vector<float>{1, 2, 3}, {.batch_size = 1});
+  Checkpoint checkpoint;
+  checkpoint.add("sgd", sgd).add("schedule", schedule).add("plateau", plateau).add("batches", batches);
+  put({{"sgd.0.lr", "number nan"},
+       {"schedule.count", "integer -1"},
+       {"schedule.first_rates.0", "number -0.5"},
+       {"plateau.best", "number -3"},
+       {"plateau.worse", "integer -2"},
+       {"batches.epoch", "integer 7"},
+       {"batches.batch", "integer -9223372036854775808"}});
+  EXPECT_EQ(refusal(checkpoint),
+            "[Checkpoint] does not fit:\n"
+            "  \"sgd.0.lr\" is \"number nan\" in the file, and must be finite and not negative\n"
+            "  \"schedule.count\" is \"integer -1\" in the file, and must be finite and not negative\n"
+            "  \"schedule.first_rates.0\" is \"number -0.5\" in the file, and must be finite and not negative\n"
+            "  \"plateau.worse\" is \"integer -2\" in the file, and must be finite and not negative\n"
+            "  \"batches.batch\" is \"integer -9223372036854775808\" in the file, and must be finite and not negative");
+  EXPECT_EQ(sgd.lr(), 1);
+  EXPECT_EQ(schedule.count(), 0);
+  EXPECT_EQ(batches.epoch(), 0);
+}
+
 TEST_F(Checkpoints, LeaveTheOldFileIfAnythingFails) {
   std::string text = "good";
   Checkpoint checkpoint;
