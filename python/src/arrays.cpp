@@ -9,6 +9,7 @@
 #include "asyncgrad/core/host_memory.h"
 #include "asyncgrad/core/wait_hooks.h"
 #include "binding.h"
+#include "exports.h"
 #include "thread_end.h"
 
 namespace asyncgrad::python {
@@ -33,7 +34,7 @@ constexpr int wants_format = 4, wants_shape = 8, wants_strides = 16 | wants_shap
 
 // The data to which a view refers as long as it lives.
 struct View {
-  Tensor tensor;
+  Export exported;
   std::vector<Py_ssize_t> shape, strides;
 };
 
@@ -79,11 +80,11 @@ void raise_interrupt() {
   throw nb::python_error();
 }
 
-std::unique_ptr<View> view_of(const Tensor& tensor) {
+std::unique_ptr<View> view_of(const Tensor& tensor, void* data) {
   const Shape& shape = tensor.shape();
   const auto strides = row_major_strides(shape, static_cast<std::int64_t>(size_bytes(tensor.dtype())));
-  return std::make_unique<View>(
-      View{.tensor = tensor, .shape = {shape.begin(), shape.end()}, .strides = {strides.begin(), strides.end()}});
+  return std::unique_ptr<View>(new View{
+      .exported = {tensor, data}, .shape = {shape.begin(), shape.end()}, .strides = {strides.begin(), strides.end()}});
 }
 
 extern "C" {
@@ -146,13 +147,13 @@ int get_buffer(PyObject* self, PythonBuffer* py_view, int flags) {
       PyErr_Format(PyExc_BufferError, "no buffer can hold %s", name(tensor.dtype()));
       return -1;
     }
-    std::unique_ptr<View> kept = view_of(tensor);
     try {
       view->buf = address_of(tensor);
     } catch (const Interrupted&) {
       keep_interrupt();
       throw;
     }
+    std::unique_ptr<View> kept = view_of(tensor, view->buf);
     view->itemsize = static_cast<Py_ssize_t>(size_bytes(tensor.dtype()));
     view->len = static_cast<Py_ssize_t>(tensor.numel()) * view->itemsize;
     view->readonly = 0;
@@ -198,6 +199,7 @@ Tensor array_copy(nb::handle object, nb::handle dtype, Device device) {
   if (has_numbers) check_unmasked(object);
   const DType wanted = dtype.is_none() ? *natural : dtype_from(dtype);
   if (!has_own_type) check_bounds(array, wanted);
+
   if (natural && is_floating(*natural) && !is_floating(wanted) && wanted != boolean) {  // as astype() does
     const Tensor values = array_copy(array, nb::none(), device);
     return to(Arg(values, where), wanted);
@@ -255,8 +257,10 @@ Tensor from_buffer(nb::handle object) {
   check_flags(array);
   const OtherBuffer buffer(array, true);
   check_aligned(buffer.data(), *dtype);
+  const Shape shape = shape_from(array.attr("shape"));
+  if (const auto own = exported_tensor(buffer.data(), *dtype, shape)) return *own;
   const HeldObject held(kept_memory(array));
-  return from_host_memory(buffer.data(), *dtype, shape_from(array.attr("shape")), [held] {});
+  return from_host_memory(buffer.data(), *dtype, shape, [held] {});
 }
 
 nb::object numpy_view(void* data, DType dtype, const Shape& shape, nb::handle owner, bool writable) {
@@ -294,7 +298,8 @@ void bind_arrays(nb::module_& m) {
       [](nb::handle array) -> TensorObject { return nb::steal(new_object(from_buffer(array), tensor_type)); },
       nb::arg("array"),
       "A tensor that shares the memory of an array, which is writable, row major, aligned and in this machine's byte "
-      "order.");
+      "order. Of an array that a tensor's numpy() has given it shares that tensor's values, and what is queued for one "
+      "follows what is queued for the other.");
 }
 
 }  // namespace asyncgrad::python

@@ -1,6 +1,8 @@
 // Memory shared with other libraries by DLPack, version 0: https://dmlc.github.io/dlpack/latest/c_api.html
 
+#include <array>
 #include <memory>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "asyncgrad/core/device_memory.h"
 #include "asyncgrad/core/host_memory.h"
 #include "binding.h"
+#include "exports.h"
 
 namespace asyncgrad::python {
 
@@ -65,9 +68,19 @@ std::optional<DType> type_of(DLDataType type) {
   return std::nullopt;
 }
 
+// "int8", "complex64".
+std::string text_of(DLDataType type) {
+  constexpr std::array<const char*, 7> kinds{"int", "uint", "float", "opaque", "bfloat", "complex", "bool"};
+  const std::string kind =
+      type.code < kinds.size() ? kinds.at(type.code) : "code " + std::to_string(type.code) + " of bits ";
+  return kind + std::to_string(type.bits) + (type.lanes == 1 ? "" : " in " + std::to_string(type.lanes) + " lanes");
+}
+
 struct Exported {
+  explicit Exported(Tensor tensor) : memory(tensor, address_in(tensor, device_data)) {}
+
   DLManagedTensor managed{};
-  Tensor tensor;
+  Export memory;
   std::vector<std::int64_t> shape, strides;
 
   // Called by whoever has the memory, who may have queued work on a GPU that still uses it, also where it is pinned. A
@@ -75,7 +88,8 @@ struct Exported {
   // wait.
   static void end(DLManagedTensor* managed) {
     auto* const exported = static_cast<Exported*>(managed->context);
-    if (exported->tensor.device().type == DeviceType::cpu && !is_pinned(exported->tensor)) return delete exported;
+    const Tensor& tensor = exported->memory.tensor();
+    if (tensor.device().type == DeviceType::cpu && !is_pinned(tensor)) return delete exported;
     try {
       std::thread([exported] { end_unused(exported); }).detach();
     } catch (const std::system_error&) {
@@ -83,7 +97,7 @@ struct Exported {
     }
   }
   static void end_unused(Exported* exported) noexcept {
-    const Device device = exported->tensor.device();
+    const Device device = exported->memory.tensor().device();
     try {
       device.type == DeviceType::cpu ? detail::synchronize_gpus() : synchronize(device);
     } catch (const std::exception&) {  // the GPU has failed, and its memory is not used again
@@ -93,11 +107,10 @@ struct Exported {
 };
 
 nb::object exported(const Tensor& tensor) {
-  auto kept = std::make_unique<Exported>();
-  kept->tensor = tensor;
+  auto kept = std::make_unique<Exported>(tensor);
   kept->strides = row_major_strides(tensor.shape(), 1);
   kept->shape.assign(tensor.shape().begin(), tensor.shape().end());
-  kept->managed = {.tensor = {.data = address_in(tensor, device_data),
+  kept->managed = {.tensor = {.data = kept->memory.data(),
                               .device = dl_device(tensor.device()),
                               .ndim = tensor.rank(),
                               .dtype = dl_type(tensor.dtype()),
@@ -140,7 +153,10 @@ Tensor imported(nb::handle object) {
   const auto dtype = type_of(tensor.dtype);
   if (tensor.device.type != dl_cpu && tensor.device.type != dl_cuda && tensor.device.type != dl_cuda_host)
     throw_type_error("only memory of the CPU or of CUDA's GPUs is taken; copy the values to the CPU first");
-  if (!dtype) throw_type_error("a tensor cannot share elements of this type; convert them in the other library first");
+  if (!dtype) {
+    throw_type_error("a tensor cannot share elements of type " + text_of(tensor.dtype) +
+                     "; convert them in the other library first");
+  }
   const Shape shape(std::span<const std::int64_t>(tensor.shape, static_cast<std::size_t>(tensor.ndim)));
   if (!is_row_major(tensor, shape))
     throw_value_error("only arrays whose elements lie row by row can be shared; make a contiguous copy first");
@@ -153,6 +169,7 @@ Tensor imported(nb::handle object) {
     return copy;  // and the capsule ends the other's share
   }
   check_aligned(data, *dtype);
+  if (const auto own = exported_tensor(data, *dtype, shape)) return *own;  // and the capsule ends the other's share
   // Held as a Python object, whose end calls the other library on a thread of Python.
   const auto destroy = [](PyObject* kept) {
     auto* const taken = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(kept, "asyncgrad_dltensor"));
@@ -173,7 +190,7 @@ void bind_dlpack(nb::module_& m, TensorClass& c) {
       [](nb::handle object) -> TensorObject { return nb::steal(new_object(imported(object), tensor_type)); },
       nb::arg("object"),
       "A tensor that shares the memory of an object with __dlpack__(); where it is on a GPU, a tensor of a copy "
-      "there.");
+      "there. Of memory that another tensor has given it shares that tensor's values, as from_numpy() does.");
   c.def(
       "__dlpack__",
       [](nb::handle self, const nb::kwargs& options) {

@@ -49,6 +49,80 @@ def test_from_numpy_shares():
         ag.from_numpy(np.ones(2, "complex64"))
 
 
+def by_capsule(x):
+    return ag.from_dlpack(type("Taken", (), {"__dlpack__": lambda self: x.__dlpack__()})())
+
+
+@pytest.mark.parametrize("share", [lambda x: ag.from_numpy(x.numpy()), lambda x: ag.from_numpy(np.asarray(memoryview(x))),
+                                   lambda x: ag.from_dlpack(x.numpy()), by_capsule])
+def test_what_a_tensor_has_given_away_comes_back_as_its_own(share):
+    x = ag.arange(6).astype("float32").reshape(2, 3)
+    y = share(x)
+    assert y.shape == x.shape and y.dtype == x.dtype
+    may_go = threading.Event()
+
+    def fill(out):
+        may_go.wait()
+        out.fill(10)
+
+    x += ag.source("late", (2, 3), fill)
+    z = y * 1
+    time.sleep(0.05)
+    is_early = z.is_ready()
+    may_go.set()
+    assert not is_early and z.tolist() == y.tolist() == [[10, 11, 12], [13, 14, 15]]
+    y -= 10
+    assert (x + 0).tolist() == [[0, 1, 2], [3, 4, 5]] and not y.requires_grad
+    w = ag.parameter(ag.ones(3))
+    assert not share(w).requires_grad
+    gone = weakref.ref(x)
+    del x
+    gc.collect()
+    assert gone() is None and (y + 0).tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_a_part_of_an_array_of_a_tensor_is_a_part_of_the_tensor():
+    x = ag.zeros(4, 3)
+    a = x.numpy()
+    parts = [ag.from_numpy(a[1:3]), ag.from_numpy(a.reshape(-1)[4:7]), ag.from_dlpack(a[2]), ag.from_numpy(a[3, 2:]), ag.from_numpy(x[1:].numpy()[1:])]
+    assert [part.shape for part in parts] == [(2, 3), (3,), (3,), (1,), (2, 3)]
+    for number, part in enumerate(parts):
+        part += 10 ** number
+    assert (x + 0).tolist() == [[0, 0, 0], [1, 11, 11], [10111, 10101, 10101], [10000, 10000, 11000]]
+    assert ag.from_numpy(a[:0]).shape == (0, 3)
+    bits = ag.from_numpy(a.view("int32"))  # of another type: the memory alone
+    assert bits[0, 0].item() == 0 and np.shares_memory(bits.numpy(), a)
+
+
+def test_memory_of_an_array_that_was_shared_twice():
+    a = np.zeros(4, "float32")
+    x = ag.from_numpy(a)
+    y = ag.from_numpy(x.numpy())
+    for _ in range(100):
+        x += 1
+        y += 1
+    ag.wait_all()
+    assert a.tolist() == [200] * 4
+
+
+def test_arrays_of_tensors_end_on_any_thread():
+    def share():
+        for i in range(300):
+            x = ag.full((3,), i)
+            y = by_capsule(x) if i % 3 else ag.from_numpy(x[1:].numpy())
+            del x
+            assert y.tolist() == [i] * y.size
+        done.append(True)
+
+    done = []
+    threads = [threading.Thread(target=share) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(done) == 4
+
+
 def test_shared_arrays_go_while_the_main_thread_waits_for_another():
     arrays = []  # weakly
 
@@ -116,6 +190,13 @@ def test_dlpack_of_arrays_without_elements():
     for shape in ((0,), (3, 0), (0, 3), (2, 0, 3)):
         assert ag.from_dlpack(np.zeros(shape, "float32")).shape == shape
         assert np.from_dlpack(ag.zeros(*shape)).shape == np.asarray(ag.zeros(*shape)).shape == shape
+
+
+@pytest.mark.parametrize("name", ["int8", "uint16", "float16", "complex64"])
+def test_types_that_cannot_be_shared_are_named(name):
+    for share in (ag.from_numpy, ag.from_dlpack):
+        with pytest.raises(TypeError, match=f"a tensor cannot share elements of type {name}; "):
+            share(np.ones(2, name))
 
 
 def test_arrays_of_other_types():
