@@ -24,25 +24,33 @@ namespace asyncgrad::dist {
 // not on the CPU "cpu:0", and in the child of a fork; so do the other functions.
 void broadcast_tensors(const std::vector<Tensor>& tensors, const World& world, Location where = Location::current());
 
-// Does so with all tensors of a layer, an optimiser, or whatever lists its members: parameters, buffers and state.
-// Numbers among the members, such as learning rates, stay as they are.
-template <class Listed>
-void broadcast(Listed& listed, const World& world, Location where = Location::current()) {
+// Does so with all tensors of a layer, an optimiser, or whatever else may be a member (nn/members.h), such as a
+// std::vector of tensors: parameters, buffers and state. Numbers among the members, such as learning rates, stay as they
+// are.
+template <class Member>
+void broadcast(Member& member, const World& world, Location where = Location::current()) {
+  static_assert(!nn::members_detail::is_value<Member>,
+                "tensors are broadcast; a number is one as ag::full({}, number)");
   struct Visitor final : nn::Members::Visitor {
     void layer(const std::string&, const std::string&) override {}
     void tensor(const std::string&, Tensor& tensor) override { tensors.push_back(tensor); }
     std::vector<Tensor> tensors;
   };
+  struct Listed {
+    void members(nn::Members& m) { m("value", value); }
+    Member& value;
+  };
   if (world.size() == 1) return;
   const CallSite site(where);
   Visitor visitor;
+  Listed listed{member};
   nn::Members::visit(listed, visitor);
   broadcast_tensors(visitor.tensors, world, where);
 }
-// A layer that is const shares its tensors with its copies.
-template <class Listed>
-void broadcast(const Listed& listed, const World& world, Location where = Location::current()) {
-  Listed copy = listed;
+// What is const shares its tensors with its copies.
+template <class Member>
+void broadcast(const Member& member, const World& world, Location where = Location::current()) {
+  Member copy = member;
   broadcast(copy, world, where);
 }
 

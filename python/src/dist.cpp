@@ -11,6 +11,15 @@ int int_from(nb::handle given, const Asked& asked) {
   return read_parameter(given, asked, static_cast<const int*>(nullptr));
 }
 
+template <class Object>
+std::vector<TensorObject> tensors_listed_by(Object& object) {
+  nn::members_detail::StateVisitor visitor;
+  nn::Members::visit(object, visitor);
+  std::vector<TensorObject> tensors;
+  for (auto& [path, tensor] : visitor.state) tensors.push_back(nb::steal(new_object(std::move(tensor), tensor_type)));
+  return tensors;
+}
+
 // The loop over the parts of a step: yields what a generator of Python yields, which has the scope of the loop. When an
 // exception leaves the loop, a generator is closed and does not see it. An object of C++ does: it is destroyed while the
 // exception is set.
@@ -121,8 +130,8 @@ void bind_dist(nb::module_& m) {
       },
       nb::arg("timeout_s"), nb::arg("lowest_common"), nb::arg("bytes_per_second"));
   m.attr("_world_timeout_s") = dist::WorldOptions().timeout_s;
-  m.def("_broadcast",
-        [](optim::Optimizer& optimizer, const dist::World& world) { dist::broadcast(optimizer, world, here()); });
+  m.def("_tensors_listed_by", &tensors_listed_by<optim::Optimizer>);
+  m.def("_tensors_listed_by", &tensors_listed_by<optim::WeightAverage>);
   m.def("_broadcast_tensors", [](nb::handle tensors, const dist::World& world) {
     dist::broadcast_tensors(tensors_from(tensors), world, here());
   });

@@ -16,8 +16,9 @@ world = ag.dist.world(timeout_s=20)
 ag.manual_seed(world.rank)
 net = ag.nn.Sequential(ag.nn.Dense(4, 8, ag.relu), ag.nn.Dense(8, 1))
 adam = ag.optim.Adam(net.parameters(), lr=0.01)
+average = ag.optim.WeightAverage(net.parameters())
 ag.dist.broadcast(net, world)
-ag.dist.broadcast(adam, world)
+ag.dist.broadcast([{"adam": adam, "average": average}, ()], world)
 rows = np.arange(96, dtype=np.float32).reshape(24, 4) / 96
 for epoch in range(3):
     for x, in ag.data.Batches((rows,), 8, share=world.share):
@@ -31,6 +32,19 @@ figures = world.figures
 assert (figures.moves > 0) == (world.size > 1) and 0 <= figures.exposed_s <= figures.moving_s
 assert (figures.received_bytes > 0) == (world.size > 1) and 0 <= figures.hidden_share <= 1
 weight = net.parameters()[0].numpy().tobytes().hex()
+average.swap()
+weight += net.parameters()[0].numpy().tobytes().hex()
+states = [ag.full((2,), world.rank), ag.full((), world.rank)]
+ag.dist.broadcast({"h": states[0], "c": [states[1]]}, world)
+assert states[0].tolist() == [0, 0] and states[1].item() == 0
+sgd = ag.optim.SGD([ag.parameter(ag.zeros(2))], lr=0.1, momentum=0.5)
+(sgd.parameters()[0] * (world.rank + 1)).sum().backward()
+sgd.step()
+ag.dist.broadcast((sgd.parameters(), [sgd]), world)
+sgd.zero_grad()
+sgd.parameters()[0].grad = ag.zeros(2)
+sgd.step()
+weight += sgd.parameters()[0].numpy().tobytes().hex()  # with rank 0's velocity
 os.write(1, f"result {world.size} {total} {weight}\\n".encode())  # whole lines, which do not mix
 """
 
@@ -68,6 +82,9 @@ def test_alone():
     assert (world.rank, world.size, world.share) == (0, 1, (0, 1)) and repr(world) == "World(rank=0, size=1)"
     x = ag.ones(3)
     ag.dist.broadcast({"x": [x]}, world)
+    for value in (3, None, "x", [x, 3.5], {"x": [np.ones(2)]}, iter([x]), ag.default_generator()):
+        with pytest.raises(TypeError, match=r"\[broadcast\] takes a layer, an optimiser, a WeightAverage, a tensor, or a list, "):
+            ag.dist.broadcast(value, world)
     assert ag.dist.sum(x, world).tolist() == [1, 1, 1]
     assert [total.tolist() for total in ag.dist.sum([x, ag.ones(1)], world)] == [[1, 1, 1], [1]]
     assert world.figures.moves == 0 and world.figures.hidden_share == 1

@@ -143,6 +143,14 @@ TEST(Broadcast, GivesAllRanksTheValuesOfTheFirst) {
     if (world.rank() == 0) {
       EXPECT_EQ(nn::parameters(net)[0].to_vector<float>(), first.to_vector<float>());
     }
+    std::vector<Tensor> list{full({2}, world.rank()), Tensor(), full({}, world.rank() + 5)};
+    dist::broadcast(list, world);
+    dist::broadcast(scale, world);
+    EXPECT_EQ(list[0].to_vector<float>(), std::vector<float>(2, 0));
+    EXPECT_EQ(list[2].item(), 5);
+    nn::RecurrentStart start{.h = full({2}, world.rank())};
+    dist::broadcast(start, world);
+    EXPECT_EQ(start.h.to_vector<float>(), std::vector<float>(2, 0));
   });
 }
 

@@ -15,7 +15,8 @@ a world of one they queue nothing. docs/dist.md has more.
 from collections.abc import Iterator as _Iterator
 
 from .. import _core
-from .._core import DistFigures, Optimizer, Tensor, World
+from .._core import DistFigures, Optimizer, Tensor, WeightAverage, World
+from ..nn import Module
 
 __all__ = ["DistFigures", "Parts", "World", "average_gradients", "broadcast", "sum", "world"]
 
@@ -33,13 +34,25 @@ def world(timeout_s: float = _core._world_timeout_s, lowest_common: bool = False
 
 
 def broadcast(value, world: World) -> None:
-    """Gives all tensors of a layer, an optimiser, a tensor, or a list or dict of those, the values of rank 0, in place."""
-    if isinstance(value, Optimizer):
-        _core._broadcast(value, world)
-    elif isinstance(value, Tensor):
-        _core._broadcast_tensors([value], world)
+    """Gives all tensors of a layer, an optimiser, a WeightAverage, a tensor, or a list, tuple or dict of those, the values
+    of rank 0, in place. Queued.
+    """
+    _core._broadcast_tensors(list(_tensors_in(value)), world)
+
+
+def _tensors_in(value):
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (Optimizer, WeightAverage)):
+        yield from _core._tensors_listed_by(value)
+    elif isinstance(value, Module):
+        yield from (tensor for _, tensor in _core._state(value))
+    elif isinstance(value, (list, tuple, dict)):
+        for item in list(value.values()) if isinstance(value, dict) else value:
+            yield from _tensors_in(item)
     else:
-        _core._broadcast_tensors([tensor for _, tensor in _core._state(value)], world)
+        raise TypeError("[broadcast] takes a layer, an optimiser, a WeightAverage, a tensor, or a list, tuple or dict of "
+                        f"those, not {value!r}")
 
 
 def average_gradients(optimizer: Optimizer, world: World) -> None:
