@@ -12,7 +12,7 @@ from ._tensor import Tensor, array_of, dot_of
 # By the name of numpy's function: that of the operator.
 _BINARY = {
     "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv", "remainder": "mod",
-    "power": "pow", "matmul": "matmul", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", "left_shift": "lshift",
+    "divmod": "divmod", "power": "pow", "matmul": "matmul", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", "left_shift": "lshift",
     "right_shift": "rshift"}
 _COMPARISONS = {"equal": ("eq", "eq"), "not_equal": ("ne", "ne"), "less": ("lt", "gt"), "less_equal": ("le", "ge"),
                 "greater": ("gt", "lt"), "greater_equal": ("ge", "le")}

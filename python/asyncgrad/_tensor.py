@@ -102,6 +102,7 @@ def std(self, axis=None, ddof=0, keepdims=False):
     return as_tensor(self).var(axis, ddof, keepdims).sqrt()
 
 
+
 def dot(self, other):
     """As numpy.dot: the product of numbers, vectors, matrices."""
     return dot_of(self, other)
@@ -127,6 +128,16 @@ def mm(self, other):
     return self @ other
 
 
+def _divmod(self, other):
+    quotient = self.__floordiv__(other)
+    return quotient if quotient is NotImplemented else (quotient, self.__mod__(other))
+
+
+def _rdivmod(self, other):
+    quotient = self.__rfloordiv__(other)
+    return quotient if quotient is NotImplemented else (quotient, self.__rmod__(other))
+
+
 def _copy(self):
     return self if self.requires_grad else self.detach()
 
@@ -138,6 +149,6 @@ def _reduce_ex(self, protocol):
 for _name, _function in {
         "__array__": _array, "numpy": numpy, "tolist": tolist, "__repr__": _repr, "__str__": _str, "_repr_html_": _repr_html, "__format__": _format,
         "__reduce__": _reduce, "__deepcopy__": _deepcopy, "__copy__": _copy,
-        "view": view, "flatten": flatten, "ravel": flatten, "std": std, "dot": dot, "mm": mm,
+        "view": view, "flatten": flatten, "ravel": flatten, "std": std, "dot": dot, "mm": mm, "__divmod__": _divmod, "__rdivmod__": _rdivmod,
         "__reduce_ex__": _reduce_ex}.items():
     setattr(Tensor, _name, _function)

@@ -71,6 +71,20 @@ def test_gradients_go_through_numpys_functions():
     assert np.shape(x) == A.shape and np.allclose(x, A) and np.array_equal(x, A)  # these have no gradient
 
 
+@pytest.mark.parametrize("name", ["float64", "int64"])
+def test_divmod(name):
+    a, b = np.array([7, -7, 5, 0]).astype(name), np.array([2, 2, -3, 5]).astype(name)
+    for call in (divmod, np.divmod):
+        for x, y in ((ag.array(a), ag.array(b)), (ag.array(a), b), (a, ag.array(b)), (ag.array(a), 3), (3, ag.array(b)), (ag.array(a), 2.5)):
+            expected = call(*(v.numpy() if isinstance(v, ag.Tensor) else v for v in (x, y)))
+            found = call(x, y)
+            assert isinstance(found, tuple) and all(isinstance(one, ag.Tensor) for one in found)
+            assert [one.tolist() for one in found] == [one.tolist() for one in expected]
+            assert [str(one.dtype) for one in found] == [str(one.dtype) for one in expected]
+    with pytest.raises(TypeError, match="divmod"):
+        divmod(ag.ones(2), "3")
+
+
 def test_an_array_is_added_to_in_place():
     total = kept = A.copy()
     total += ag.array(A)
