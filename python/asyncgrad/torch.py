@@ -14,6 +14,28 @@ class Tensor(ag.Tensor):
 
     __str__ = __repr__
 
+    def to(self, target=None, *more, device=None, dtype=None, non_blocking=False, copy=False):
+        """The tensor on a device, in a type, or both, itself if that is what it is: to("cpu:1"), to("float64"),
+        to("cpu:1", "float64"), to(device="cpu:1", dtype="float64"), or to(other) for those of another tensor.
+
+        non_blocking and copy may follow by place. Never blocks: non_blocking changes nothing.
+        """
+        wanted = [target.device, target.dtype] if isinstance(target, ag.Tensor) else [target]
+        if more and not isinstance(more[0], bool):
+            wanted.append(more[0])
+            more = more[1:]
+        if len(more) > 2:
+            raise TypeError(f"[to] takes a device, a type or a tensor, then non_blocking and copy; got {more[2:]}, too")
+        wanted = [one for one in (*wanted, device, dtype) if one is not None]
+        if not wanted:
+            raise TypeError("[to] takes a device, a type or a tensor, as in to(device='cpu:1', dtype='float64'); got none")
+        result = self
+        for one in wanted:
+            result = ag.Tensor.to(result, one)
+        if extend.address(result) != extend.address(self):
+            return result
+        return self.clone() if copy or more[1:] == (True,) else self
+
 
 def _made(function, shape, size, dtype, device):
     if (size is not None) == bool(shape):

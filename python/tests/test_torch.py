@@ -20,7 +20,24 @@ def test_creation_and_products():
     assert repr(torch.ones(1, 2) * 3) == "tensor([[3., 3.]])"
 
 
+def test_to():
+    x, other = torch.ones(2, 3), torch.zeros(1).to("float64")
+    for y in (x.to("float64"), x.to(dtype="float64"), x.to("cpu", "float64"), x.to(device="cpu", dtype="float64"), x.to(other),
+              x.to("cpu", "float64", True, copy=True), x.to(other, non_blocking=True), x.to("cpu", dtype="float64")):
+        assert y.dtype == "float64" and y.device == "cpu" and y.shape == x.shape and isinstance(y, torch.Tensor)
+    for same in (x.to("cpu"), x.to(device="cpu"), x.to(x), x.to("cpu", True), x.to("float32", non_blocking=True)):
+        assert same is x
+    for copied in (x.to("cpu", copy=True), x.to("cpu", False, True), x.to(x, copy=True)):
+        copied += 1
+        assert isinstance(copied, torch.Tensor) and x.tolist() == [[1] * 3] * 2
+    w = torch.ones(2).requires_grad_()
+    (w.to(dtype="float64") * 3).sum().backward()
+    assert w.grad.tolist() == [3, 3] and w.grad.dtype == "float32"
+
+
 @pytest.mark.parametrize("kind, call", [
+    (TypeError, lambda: torch.ones(2).to()), (TypeError, lambda: torch.ones(2).to("cpu", True, False, 3)),
+    (TypeError, lambda: torch.ones(2).to(device="gpu")), (TypeError, lambda: torch.ones(2).to(dtype="float128")),
     (ValueError, lambda: torch.mm(torch.ones(3), torch.ones(3, 4))), (ValueError, lambda: torch.ones(2, 3).mm(torch.ones(3))),
     (ValueError, lambda: torch.mm(torch.ones(5, 2, 3), torch.ones(5, 3, 4))), (ValueError, lambda: torch.mm(torch.ones(2, 3), 2)),
     (TypeError, lambda: torch.ones(2, size=(3,))), (TypeError, lambda: torch.randn())])
