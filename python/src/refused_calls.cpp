@@ -131,8 +131,12 @@ std::string property_of(nb::handle type, nb::handle function) {
   if (owner.starts_with('_') && !owner.starts_with("__")) owner.erase(0, 1);  // what the package's own functions call
   const bool is_method = text_of(nb::handle(function.type()).attr("__name__")) == "nb_method";
   const bool has_self = is_method && given.size() > (names.is_valid() ? nb::len(names) : 0);
-  const bool is_setter = has_self && owner.empty();
   const nb::handle type = has_self ? reinterpret_cast<PyObject*>(Py_TYPE(given[0])) : nullptr;
+  if (has_self && owner != "__init__" && nb::inst_check(given[0]) && !nb::inst_ready(given[0])) {
+    throw_type_error("an object of the class " + text_of(type.attr("__name__")) +
+                     " is used before it is made; __init__() of a derived class calls super().__init__() first");
+  }
+  const bool is_setter = has_self && owner.empty();
   if (is_setter || (has_self && owner == "__init__")) owner = text_of(type.attr("__name__"));
   if (has_self) given = given.subspan(1);
   ReadSignature signature = signature_of(function, !is_method || has_self);

@@ -212,6 +212,23 @@ def test_a_refused_call_queues_nothing(program):
     assert ag.engine_figures()["operations"] == before
 
 
+@pytest.mark.parametrize("kind, use", [
+    (ag.optim.SGD, lambda sgd: sgd.lr), (ag.optim.SGD, lambda sgd: sgd.step()), (ag.optim.Adam, lambda adam: setattr(adam, "lr", 0.5)),
+    (ag.optim.WeightAverage, lambda average: average.averages), (ag.optim.Schedule, lambda schedule: schedule.count),
+    (ag.data.Batches, lambda batches: batches.epoch), (ag.data.Batches, lambda batches: batches.get_state()),
+    (ag.dist.World, lambda world: world.figures), (ag.dist.Parts, lambda parts: parts.count),
+    (ag.Generator, lambda generator: generator.place), (ag.Generator, lambda generator: generator.set(5))])
+@pytest.mark.filterwarnings("ignore:nanobind")
+def test_an_object_that_is_not_made_yet(kind, use):
+    class Own(kind):
+        def __init__(self):  # forgets super().__init__()
+            pass
+
+    for made in (Own(), kind.__new__(kind)):
+        with pytest.raises(TypeError, match=rf"an object of the class {type(made).__name__} is used before it is made; .*super"):
+            use(made)
+
+
 def test_an_error_of_the_program_stays_as_it_is():
     class Silent:
         def __str__(self):
