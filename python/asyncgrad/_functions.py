@@ -86,6 +86,14 @@ def roll(x, shift, axis=None):
     return _core.take(x, places, axis)
 
 
+def root_of_variance(variance):
+    """The standard deviation. Its gradient is 0 where it is 0, as all elements are equal there; that of a root is infinite."""
+    if not variance.requires_grad:
+        return variance.sqrt()
+    is_zero = variance == 0
+    return _core.where(is_zero, variance, _core.where(is_zero, 1, variance).sqrt())
+
+
 def outer(x, y):
     """The products of all elements of x with all of y: (x.size, y.size)."""
     return as_tensor(x).reshape(-1, 1) * as_tensor(y).reshape(1, -1)

@@ -1,7 +1,7 @@
 """The methods of Tensor that are written in Python."""
 from . import _core
 from ._html import preformatted, table
-from ._functions import as_tensor
+from ._functions import as_tensor, root_of_variance
 from ._numpy import array_of
 
 Tensor = _core.Tensor
@@ -98,9 +98,8 @@ def flatten(self):
 
 
 def std(self, axis=None, ddof=0, keepdims=False):
-    """The square root of var()."""
-    return as_tensor(self).var(axis, ddof, keepdims).sqrt()
-
+    """The square root of var(), whose gradient is 0 where all elements are equal."""
+    return root_of_variance(as_tensor(self).var(axis=axis, ddof=ddof, keepdims=keepdims))
 
 
 def dot(self, other):

@@ -385,3 +385,21 @@ def test_masked_fill_and_clip_of_every_type():
         assert ag.clip(ag.array(values_of(name)), None, None).tolist() == values_of(name).tolist()
         found = ag.masked_fill(ag.array(values_of(name)), ag.array(CONDITION), 1)
         assert found.dtype == name and found.tolist() == np.where(CONDITION, np.array(1, name), values_of(name)).tolist()
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_the_gradient_of_a_deviation_is_0_where_all_elements_are_equal(axis):
+    values = np.array([[5.0, 5, 5], [5, 5, 7], [5, 5, 5]])
+    for deviation in (lambda x: x.std(axis=axis), lambda x: ag.std(x, axis=axis), lambda x: np.std(x, axis=axis),
+                      lambda x: ag.array_api.std(x, axis=axis)):
+        x = ag.array(values).requires_grad_()
+        y = deviation(x)
+        np.testing.assert_array_equal(y.detach(), values.std(axis=axis))
+        y.sum().backward()
+        count = values.size if axis is None else values.shape[axis]
+        spread = values - values.mean(axis=axis, keepdims=True)
+        root = values.std(axis=axis, keepdims=True)
+        np.testing.assert_allclose(x.grad, np.where(root == 0, 0, spread / (count * np.where(root == 0, 1, root))))
+    x = ag.array([3.0, 3.0]).requires_grad_()
+    (x.std() + (x * x).sum()).backward()
+    assert x.grad.tolist() == [6, 6]

@@ -2,6 +2,7 @@
 import math
 
 from .. import _core
+from .._functions import root_of_variance
 from ._shapes import axes_of, axis_of
 
 __all__ = ["all", "any", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "max", "mean", "min", "prod", "std",
@@ -40,7 +41,7 @@ def min(x, /, *, axis=None, keepdims=False):
 
 def std(x, /, *, axis=None, correction=0.0, keepdims=False):
     """The square root of var()."""
-    return _core.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
+    return root_of_variance(var(x, axis=axis, correction=correction, keepdims=keepdims))
 
 
 def var(x, /, *, axis=None, correction=0.0, keepdims=False):

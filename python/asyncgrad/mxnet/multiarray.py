@@ -215,10 +215,10 @@ class ndarray(Tensor):
         return given(Tensor.mean(x, axis, keepdims), out, dtype)
 
     def std(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-        """The square root of var(). Integers keep their type."""
+        """The square root of var(), whose gradient is 0 where all elements are equal. Integers keep their type."""
         if dtype is None and not self.dtype.is_floating:
             dtype = self.dtype
-        return given(Tensor.var(self, axis, ddof, keepdims).sqrt(), out, dtype)
+        return given(Tensor.std(self, axis, ddof, keepdims), out, dtype)
 
     def var(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
         """The sum of (x - mean)^2 divided by n - ddof, of all elements or over axes. Integers keep their type."""
