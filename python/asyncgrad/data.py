@@ -134,7 +134,7 @@ def split(data, shares, shuffled=_core._split_defaults[0], seed=_core._split_def
 
     No item is in two parts. The parts are the same in C++ with that seed; unless shuffled they follow each other.
     """
-    return [Subset(data, indices) for indices in _core._split_indices(_length(data), shares, shuffled, seed)]
+    return [Subset(data, indices) for indices in _core._split(_length(data), shares, shuffled, seed)]
 
 
 def _length(data):
@@ -209,7 +209,7 @@ class _Arrays:
     def __init__(self, data, indices=None):
         import numpy
 
-        self._arrays = [numpy.asarray(array) for array in (data if isinstance(data, tuple) else (data,))]
+        self._arrays = [_fitting(numpy.asarray(array)) for array in (data if isinstance(data, tuple) else (data,))]
         _core._check_unmasked(data)
         _check_rows(self._arrays)
         self._indices = None if indices is None else numpy.asarray(indices, "int64")
@@ -249,7 +249,7 @@ def _rows_of(data):
 
 def _type_of(dtype, axes):
     """The type in a batch of a part of an item. A number is a label or a count: int64, in which operations compute."""
-    if dtype.kind == "f":
+    if dtype.kind == "f" and dtype.itemsize <= 8:
         return "float64" if dtype == "float64" else "float32"
     if dtype.kind not in "biu":
         raise TypeError(f"a batch cannot have items of type {dtype}; make numbers of them first")
@@ -262,7 +262,14 @@ def _parts(item):
     parts = item if isinstance(item, tuple) else (item,)
     arrays = [numpy.asarray(part, str(_core.default_dtype())) if isinstance(part, float) else numpy.asarray(part) for part in parts]
     _core._check_unmasked(item)
-    return arrays
+    return list(map(_fitting, arrays))
+
+
+def _fitting(array):
+    """The array, whose integers fit into those of a batch."""
+    if array.dtype == "uint64" and array.size and array.max() >= 2**63:
+        raise OverflowError(f"a batch has its integers in int64, which cannot hold {array.max()}")
+    return array
 
 
 def progress(steps, bar):

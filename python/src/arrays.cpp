@@ -198,8 +198,8 @@ Tensor array_copy(nb::handle object, nb::handle dtype, Device device) {
     throw_type_error("a tensor cannot hold elements of type " + text + "; make numbers of them first");
   if (has_numbers) check_unmasked(object);
   const DType wanted = dtype.is_none() ? *natural : dtype_from(dtype);
-  if (!has_own_type) check_bounds(array, wanted);
-
+  // Without a type that is asked for nothing of unsigned numbers may be lost; one that is asked for keeps the low bits.
+  if (!has_own_type || (dtype.is_none() && text == "uint64")) check_bounds(array, wanted);
   if (natural && is_floating(*natural) && !is_floating(wanted) && wanted != boolean) {  // as astype() does
     const Tensor values = array_copy(array, nb::none(), device);
     return to(Arg(values, where), wanted);

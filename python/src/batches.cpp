@@ -152,14 +152,17 @@ void bind_batches(nb::module_& m) {
       nb::arg("seed") = weighted.seed,
       "A sampler that draws items with probabilities in proportion to their weights, `samples` of them in an epoch, or "
       "with 0 as many as there are weights. What it draws depends on the seed and the epoch alone.");
-  m.def("_split_indices", [](std::int64_t count, nb::handle shares, bool shuffled, nb::typed<nb::handle, int> seed) {
-    nb::list parts;
-    for (const auto& part : data::split_indices(count, numbers_in(shares, "[split] a share"),
-                                                {.shuffled = shuffled, .seed = seed_from(seed, "split")}, here())) {
-      parts.append(listed_as_integers(part));
-    }
-    return parts;
-  });
+  m.def(
+      "_split",
+      [](std::int64_t count, nb::handle shares, bool shuffled, nb::typed<nb::handle, int> seed) {
+        nb::list parts;
+        for (const auto& part : data::split_indices(count, numbers_in(shares, "[split] a share"),
+                                                    {.shuffled = shuffled, .seed = seed_from(seed, "split")}, here())) {
+          parts.append(listed_as_integers(part));
+        }
+        return parts;
+      },
+      nb::arg("count"), nb::arg("shares"), nb::arg("shuffled"), nb::arg("seed"));
   const data::SplitOptions split;
   m.attr("_split_defaults") = nb::make_tuple(split.shuffled, split.seed);
   nb::class_<data::Random>(m, "_Random")

@@ -1,6 +1,7 @@
 // Errors of the library become Python's. An error at a call has the kind that NumPy gives it. A later failure is an
 // asyncgrad.Error, whose traceback ends at the line that queued the operation.
 #include <new>
+#include <stdexcept>
 
 #include "binding.h"
 #include "thread_end.h"
@@ -62,6 +63,8 @@ void set_python_error() noexcept {
     if (PyErr_Occurred() == nullptr) PyErr_SetString(python_type(error.kind()), error.what());
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
+  } catch (const std::length_error&) {
+    PyErr_SetString(PyExc_MemoryError, "a list of so many elements does not fit into memory");
   } catch (const nb::builtin_exception& error) {
     PyErr_SetString(error.type() == nb::exception_type::index_error   ? PyExc_IndexError
                     : error.type() == nb::exception_type::value_error ? PyExc_ValueError
@@ -111,6 +114,8 @@ void bind_errors(nb::module_& m) {
     } catch (const Interrupted&) {
       set_python_error();
     } catch (const std::bad_cast&) {
+      set_python_error();
+    } catch (const std::length_error&) {
       set_python_error();
     } catch (const Error&) {
       set_python_error();

@@ -43,6 +43,36 @@ def test_items_that_differ_are_refused(items, error):
     ag.recover()
 
 
+@pytest.mark.parametrize("data", [np.array([1, 2**63], "uint64"), [2**63], [1, 2**63], [(1.0, np.array([2**64 - 1], "uint64"))]])
+def test_integers_that_do_not_fit_are_refused(data):
+    with pytest.raises((OverflowError, ag.Error), match="a batch has its integers in int64, which cannot hold (9223372036854775808|18446744073709551615)"):
+        for parts in ag.data.Batches(data, 2, shuffled=False):
+            [part.wait() for part in parts]
+    assert next(iter(ag.data.Batches(np.array([2**63 - 1], "uint64"), 1)))[0].tolist() == [2**63 - 1]
+
+
+@pytest.mark.parametrize("data", [np.ones(2, np.longdouble), [np.longdouble(1)]])
+def test_numbers_of_more_bits_are_refused(data):
+    with pytest.raises(TypeError, match=r"a batch cannot have items of type (float128|longdouble)"):
+        ag.data.Batches(data, 2)
+
+
+class Endless:
+    def __len__(self):
+        return 2**62
+
+    def __getitem__(self, i):
+        return float(i)
+
+
+def test_more_items_than_fit_into_memory():
+    with pytest.raises(MemoryError, match="a list of so many elements does not fit into memory"):
+        next(iter(ag.data.Batches(Endless(), 2)))
+    with pytest.raises(MemoryError, match="a list of so many elements does not fit into memory"):
+        ag.data.weighted([1, 1], samples=2**62)(2, 0)
+    assert next(iter(ag.data.Batches(Endless(), 2, shuffled=False)))[0].tolist() == [0, 1]
+
+
 def test_masks_are_refused():
     masked = np.ma.array([1.0, 2.0], mask=[False, True])
     for make in (lambda: ag.data.Batches(masked, 1), lambda: ag.data.Batches((np.zeros(2), masked)), lambda: batch([masked]),

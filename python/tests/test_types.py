@@ -293,3 +293,16 @@ def test_an_integer_tensor_is_that_integer(convert):
     for number in (0, 5, 2**53 + 1, 2**62 + 1):
         assert convert(ag.array(number)) == number
     assert operator.index(ag.array(-2**63)) == -2**63 and operator.index(ag.array(-7, dtype="int32")) == -7
+
+
+def test_unsigned_integers_that_do_not_fit():
+    largest = np.array([1, 2**63 - 1], "uint64")
+    assert ag.array(largest).tolist() == [1, 2**63 - 1] and ag.array(largest[:0]).shape == (0,)
+    for given in (largest + np.uint64(1), np.uint64(2**63), [np.uint64(2**64 - 1)]):
+        with pytest.raises(OverflowError, match="out of bounds for int64"):
+            ag.array(given)
+        with pytest.raises(OverflowError, match="out of bounds for int64"):
+            ag.ones(2) + ag.asarray(given)
+    # A type that is asked for takes what NumPy's conversion gives.
+    assert ag.array(np.array([2**63], "uint64"), "int64").tolist() == [-2**63]
+    assert ag.array(np.array([2**63], "uint64"), "float64").tolist() == [2.0**63]
