@@ -1,6 +1,10 @@
 // The extension asyncgrad._core.
 #include "binding.h"
 
+namespace {
+bool is_made = false;  // the module
+}
+
 NB_MODULE(core_of_main_interpreter, m) {
   namespace python = asyncgrad::python;
   nanobind::set_leak_warnings(false);  // tensors may live until the process ends
@@ -40,6 +44,7 @@ NB_MODULE(core_of_main_interpreter, m) {
   python::bind_files(m);
   python::bind_experiment(m);
   python::bind_refused_calls(m);
+  is_made = true;
 }
 
 namespace {
@@ -62,6 +67,12 @@ int refuse_other_interpreters(PyObject*) {
 // with the same check, before nanobind fills it and forgets the main interpreter's.
 extern "C" NB_EXPORT PyObject* PyInit__core() {
   if (refuse_other_interpreters(nullptr) != 0) return nullptr;
+  if (is_made) {
+    PyErr_SetString(PyExc_ImportError,
+                    "asyncgrad can be imported once in a process, and was taken out of sys.modules since; start a new "
+                    "process");
+    return nullptr;
+  }
   PyObject* const made = PyInit_core_of_main_interpreter();
   if (made == nullptr || Py_TYPE(made) != &PyModuleDef_Type) return made;
   static PyModuleDef module = *reinterpret_cast<PyModuleDef*>(made);

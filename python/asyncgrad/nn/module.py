@@ -7,6 +7,10 @@ from typing import Any
 from .. import _core
 from .._html import Text
 
+if "Module" in globals():
+    raise ImportError("asyncgrad.nn.module cannot be reloaded: layers that were made before would have no parameters; "
+                      "start a new process")
+
 Tensor = _core.Tensor
 
 
