@@ -393,3 +393,18 @@ def test_parameters_of_a_file_get_another_prefix(tmp_path):
         second.collect_params().load(tmp_path / "x")
     second.collect_params().load(tmp_path / "x", restore_prefix="b_")
     assert second.weight.data().tolist() == first.weight.data().tolist() and second.bias.data().tolist() == [0, 0]
+
+
+def test_a_factor_scheduler_takes_large_counts():
+    rate = lr_scheduler.FactorScheduler(step=1, factor=0.5, base_lr=1, stop_factor_lr=0.1)
+    assert rate(10**15) == 0.1 and rate.count == 10**15 - 1
+    assert lr_scheduler.FactorScheduler(step=3, base_lr=0.25)(10**15) == 0.25
+    for step in (1, 3, 7):
+        rate, expected, count = lr_scheduler.FactorScheduler(step=step, factor=0.9, base_lr=1), 1, 0
+        for update in range(60):
+            while update > count + step:
+                count, expected = count + step, max(expected * 0.9, 1e-8)
+            assert rate(update) == expected
+    for wrong in ({"step": float("nan")}, {"step": 1, "factor": float("nan")}):
+        with pytest.raises(ValueError, match="got nan"):
+            lr_scheduler.FactorScheduler(**wrong)

@@ -35,12 +35,12 @@ class LRScheduler:
 
 
 def _check_step(step):
-    if step < 1:
+    if not step >= 1:
         raise ValueError(f"step must be at least 1, got {step}")
 
 
 def _check_factor(factor):
-    if factor > 1:
+    if not factor <= 1:
         raise ValueError(f"factor must be at most 1, got {factor}")
 
 
@@ -59,9 +59,14 @@ class FactorScheduler(LRScheduler):
         self.step, self.factor, self.stop_factor_lr, self.count = step, factor, stop_factor_lr, 0
 
     def _update(self, num_update):
-        while num_update > self.count + self.step:
-            self.count += self.step
-            self.base_lr = max(self.base_lr * self.factor, self.stop_factor_lr)
+        steps = int(-((self.count - num_update) // self.step)) - 1
+        if steps <= 0:
+            return
+        self.count += steps * self.step
+        for _ in range(steps):
+            before, self.base_lr = self.base_lr, max(self.base_lr * self.factor, self.stop_factor_lr)
+            if self.base_lr == before:  # and stays
+                return
 
 
 class MultiFactorScheduler(LRScheduler):
