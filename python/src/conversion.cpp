@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 #include "binding.h"
 
@@ -85,7 +86,9 @@ double float_from(nb::handle object, const char* what) {
 }
 
 int axis_from(nb::handle object) {
-  return static_cast<int>(std::clamp<std::int64_t>(integer_from(object, "an axis"), -1000, 1000));
+  const std::int64_t axis = integer_from(object, "an axis");
+  if (std::in_range<std::int32_t>(axis)) return static_cast<int>(axis);
+  throw_index_error("there is no axis " + std::to_string(axis) + "; a tensor has six at most");
 }
 
 namespace {

@@ -159,10 +159,10 @@ int visit_own_functions(const Tensor& tensor, visitproc visit, void* arg) {
 }
 
 void bind_custom(nb::module_& m) {
-  m.def("_recomputed", &recomputed_function);
-  m.def("_custom", &custom_operation);
-  m.def("_source", &source_operation);
-  m.def("_with_gradient", &own_gradient);
+  m.def("_recomputed", &recomputed_function, nb::arg("function"), nb::arg("x"));
+  m.def("_custom", &custom_operation, nb::arg("name"), nb::arg("output"), nb::arg("inputs"), nb::arg("function"));
+  m.def("_source", &source_operation, nb::arg("name"), nb::arg("output"), nb::arg("function"));
+  m.def("_with_gradient", &own_gradient, nb::arg("name"), nb::arg("value"), nb::arg("inputs"), nb::arg("backward"));
 }
 
 }  // namespace asyncgrad::python

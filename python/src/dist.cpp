@@ -86,13 +86,18 @@ void bind_parts(nb::module_& m) {
           "share", [](const Parts& self) { return shown(self.share()); },
           "This process's rows of each batch, for Batches(share=...): those of its parts.")
       .def("_next", [](Parts& self) { return self.next() ? nb::cast(self.part()) : nb::none(); })
-      .def("_rows",
-           [](const Parts& self, nb::handle x, nb::handle part) {
-             const Call call(x);
-             return call.result(self.rows(call.arg(tensor_from(x)), int_from(part, {"Parts.rows", "part"})));
-           })
-      .def("_add", [](Parts& self, optim::Optimizer& optimizer) { self.add(optimizer, here()); })
-      .def("_average", [](Parts& self, optim::Optimizer& optimizer) { self.average(optimizer, here()); })
+      .def(
+          "_rows",
+          [](const Parts& self, nb::handle x, nb::handle part) {
+            const Call call(x);
+            return call.result(self.rows(call.arg(tensor_from(x)), int_from(part, {"Parts.rows", "part"})));
+          },
+          nb::arg("batch"), nb::arg("part"))
+      .def(
+          "_add", [](Parts& self, optim::Optimizer& optimizer) { self.add(optimizer, here()); }, nb::arg("optimizer"))
+      .def(
+          "_average", [](Parts& self, optim::Optimizer& optimizer) { self.average(optimizer, here()); },
+          nb::arg("optimizer"))
       .def("get_state", &values_of<Parts>, "What a Checkpoint keeps: the seed, and the number of the step.")
       .def(
           "set_state", [](Parts& self, const nb::dict& state) { assign_values(self, state); }, nb::arg("state"),
@@ -132,18 +137,24 @@ void bind_dist(nb::module_& m) {
   m.attr("_world_timeout_s") = dist::WorldOptions().timeout_s;
   m.def("_tensors_listed_by", &tensors_listed_by<optim::Optimizer>);
   m.def("_tensors_listed_by", &tensors_listed_by<optim::WeightAverage>);
-  m.def("_broadcast_tensors", [](nb::handle tensors, const dist::World& world) {
-    dist::broadcast_tensors(tensors_from(tensors), world, here());
-  });
-  m.def("_average_gradients", [](optim::Optimizer& optimizer, const dist::World& world) {
-    dist::average_gradients(optimizer, world, here());
-  });
-  m.def("_sums_of_ranks", [](nb::handle tensors, const dist::World& world) {
-    return Call(tensor_type).results(dist::sum(tensors_from(tensors), world, here()));
-  });
-  m.def("_sum_of_ranks", [](nb::handle tensor, const dist::World& world) {
-    return Call(tensor_type).result(dist::sum(Arg(tensor_in(tensor.ptr()), here()), world));
-  });
+  m.def(
+      "_broadcast",
+      [](nb::handle tensors, const dist::World& world) {
+        dist::broadcast_tensors(tensors_from(tensors), world, here());
+      },
+      nb::arg("value"), nb::arg("world"));
+  m.def(
+      "_average_gradients",
+      [](optim::Optimizer& optimizer, const dist::World& world) { dist::average_gradients(optimizer, world, here()); },
+      nb::arg("optimizer"), nb::arg("world"));
+  m.def(
+      "_sum",
+      [](nb::handle tensor, const dist::World& world) -> nb::object {
+        if (PyList_Check(tensor.ptr()) != 0 || PyTuple_Check(tensor.ptr()) != 0)
+          return Call(tensor_type).results(dist::sum(tensors_from(tensor), world, here()));
+        return Call(tensor_type).result(dist::sum(Arg(tensor_in(tensor.ptr()), here()), world));
+      },
+      nb::arg("tensor"), nb::arg("world"));
   bind_parts(m);
 }
 

@@ -62,7 +62,7 @@ void set_python_error() noexcept {
     // The first error of a Python function that backward() has called stays what it was.
     if (PyErr_Occurred() == nullptr) PyErr_SetString(python_type(error.kind()), error.what());
   } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
+    PyErr_SetString(PyExc_MemoryError, "there is not enough memory for what the call makes");
   } catch (const std::length_error&) {
     PyErr_SetString(PyExc_MemoryError, "a list of so many elements does not fit into memory");
   } catch (const nb::builtin_exception& error) {
@@ -114,6 +114,8 @@ void bind_errors(nb::module_& m) {
     } catch (const Interrupted&) {
       set_python_error();
     } catch (const std::bad_cast&) {
+      set_python_error();
+    } catch (const std::bad_alloc&) {
       set_python_error();
     } catch (const std::length_error&) {
       set_python_error();

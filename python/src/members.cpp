@@ -159,7 +159,7 @@ void bind_members(nb::module_& m) {
     visited(module, visitor);
     return visitor.str();
   });
-  m.def("_convert", &convert);
+  m.def("_to", &convert, nb::arg("layer"), nb::arg("target"));
 }
 
 }  // namespace asyncgrad::python

@@ -71,6 +71,9 @@ import asyncgrad as ag
     (TypeError, lambda: ag.take(ag.ones(2), [0.5])),
     ((ValueError, IndexError), lambda: ag.zeros(2).transpose(5)),
     (MemoryError, lambda: ag.zeros(2 ** 40, 2 ** 20)),
+    (IndexError, lambda: ag.flip(ag.ones(3), 2 ** 40)),
+    (IndexError, lambda: ag.sum(ag.ones(3), -(2 ** 62))),
+    (ValueError, lambda: ag.sum(ag.ones(3), 2 ** 64)),
 ])
 def test_kinds(kind, call):
     with pytest.raises(kind):

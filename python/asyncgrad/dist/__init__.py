@@ -37,7 +37,7 @@ def broadcast(value, world: World) -> None:
     """Gives all tensors of a layer, an optimiser, a WeightAverage, a tensor, or a list, tuple or dict of those, the values
     of rank 0, in place. Queued.
     """
-    _core._broadcast_tensors(list(_tensors_in(value)), world)
+    _core._broadcast(list(_tensors_in(value)), world)
 
 
 def _tensors_in(value):
@@ -68,9 +68,7 @@ def sum(tensor, world: World):
 
     Of a list of tensors it is the list of their sums; small tensors go together.
     """
-    if isinstance(tensor, (list, tuple)):
-        return _core._sums_of_ranks(tensor, world)
-    return _core._sum_of_ranks(tensor, world)
+    return _core._sum(tensor, world)
 
 
 class Parts(_core._Parts):

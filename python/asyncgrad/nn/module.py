@@ -82,7 +82,7 @@ class Module:
 
     def to(self, target):
         """Moves all tensors to a device, or converts floating ones to a type; returns the layer."""
-        _core._convert(self, target)
+        _core._to(self, target)
         return self
 
     def summary(self):
