@@ -6,7 +6,7 @@
 
 #include "asyncgrad/core/location.h"
 #include "asyncgrad/core/tensor.h"
-#include "asyncgrad/dist/piece.h"
+#include "asyncgrad/dist/queue_collectives.h"
 #include "asyncgrad/dist/world.h"
 #include "asyncgrad/optim/optimizer.h"
 

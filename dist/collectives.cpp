@@ -19,7 +19,7 @@
 #include "asyncgrad/core/tensor_impl.h"
 #include "asyncgrad/core/wording.h"
 #include "asyncgrad/dist/average.h"
-#include "asyncgrad/dist/piece.h"
+#include "asyncgrad/dist/queue_collectives.h"
 
 namespace asyncgrad::dist {
 

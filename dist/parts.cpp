@@ -26,7 +26,7 @@
 #include "asyncgrad/core/wait_hooks.h"
 #include "asyncgrad/data/random.h"
 #include "asyncgrad/dist/average.h"
-#include "asyncgrad/dist/piece.h"
+#include "asyncgrad/dist/queue_collectives.h"
 
 namespace asyncgrad::dist {
 

@@ -113,9 +113,9 @@ const std::vector<Arrow> arrows = {
     {"dist/",
      {"autograd/", "core/", "data/", "nn/", "optim/"},
      {"autograd/tape/leaf.h", "autograd/tape/operands.h", "autograd/tape/row_gradient.h", "autograd/tape/update.h",
-      "core/backend/exit_order.h", "core/backend/instruction_sets.h", "core/backend/kernels.h", "core/checks.h",
-      "core/engine/submit.h", "core/memory/abandoned.h", "core/origin/", "core/shared_generator.h", "core/sync/",
-      "core/tensor_impl.h", "core/wording.h"}},
+      "core/backend/attributes/collective.h", "core/backend/exit_order.h", "core/backend/instruction_sets.h",
+      "core/backend/kernels.h", "core/checks.h", "core/engine/submit.h", "core/fnv1a.h", "core/memory/abandoned.h",
+      "core/origin/", "core/shared_generator.h", "core/sync/", "core/tensor_impl.h", "core/wording.h"}},
     // Rooms of kernels do not see each other, except for vectors and products.
     {"backends/cpu/vectors/", {"core/"}, {ground_of_kernels}},
     {"backends/cpu/products/", {"core/"}, {ground_of_kernels, "backends/cpu/vectors/"}},
