@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <exception>
+#include <span>
 #include <utility>
 
 #include "asyncgrad/core/dtype.h"
+#include "asyncgrad/core/fnv1a.h"
 #include "asyncgrad/core/profiler.h"
 #include "asyncgrad/experiment/print.h"
 
@@ -15,19 +17,6 @@ namespace asyncgrad::experiment {
 namespace {
 
 constexpr int batches_between_lines = 50;
-
-class Fnv1a {
- public:
-  template <class T>
-  void add(const std::vector<T>& values) {
-    const auto* bytes = reinterpret_cast<const unsigned char*>(values.data());
-    for (std::size_t i = 0; i < values.size() * sizeof(T); ++i) hash_ = (hash_ ^ bytes[i]) * 0x100000001b3U;
-  }
-  std::string str() const { return fmt::format("{:016x}", hash_); }
-
- private:
-  std::uint64_t hash_ = 0xcbf29ce484222325U;
-};
 
 // Waits for everything. Returns the oldest error that no call has thrown so far, if there is one.
 std::exception_ptr failure_of_all() {
@@ -147,23 +136,24 @@ void Recorder::add_memory(Measurement& measurement) {
 }
 
 std::string parameters_hash(const std::vector<Tensor>& parameters) {
-  Fnv1a hash;
+  detail::Fnv1a hash;
+  const auto add = [&](const auto& values) { hash.add(std::as_bytes(std::span(values))); };
   for (const Tensor& parameter : parameters) {
     switch (parameter.dtype()) {
       case DType::float32:
-        hash.add(parameter.to_vector<float>());
+        add(parameter.to_vector<float>());
         break;
       case DType::float64:
-        hash.add(parameter.to_vector<double>());
+        add(parameter.to_vector<double>());
         break;
       case DType::int64:
-        hash.add(parameter.to_vector<std::int64_t>());
+        add(parameter.to_vector<std::int64_t>());
         break;
       default:  // no loss: float64 holds all values of the smaller types
-        hash.add(parameter.to(float64).to_vector<double>());
+        add(parameter.to(float64).to_vector<double>());
     }
   }
-  return hash.str();
+  return fmt::format("{:016x}", hash.value());
 }
 
 }  // namespace asyncgrad::experiment

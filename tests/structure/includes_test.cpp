@@ -136,7 +136,9 @@ const std::vector<Arrow> arrows = {
       "core/backend/late_call.h", "core/memory/memory_source.h", "core/random.h", "core/origin/launch_region.h",
       "core/sync/"}},
     {"backends/", {"core/"}, {"core/backend/kernels.h"}},  // make_backend, which knows every backend below it
-    {"experiment/", {"core/", "nn/", "optim/"}, {"core/file/", "nn/safetensors/file.h", "nn/value_text.h"}},
+    {"experiment/",
+     {"core/", "nn/", "optim/"},
+     {"core/file/", "core/fnv1a.h", "nn/safetensors/file.h", "nn/value_text.h"}},
     {"python/src/",
      {everything},
      {"array_checks.h",
