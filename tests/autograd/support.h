@@ -24,6 +24,7 @@ inline Tensor float64_tensor(const std::vector<double>& values, const Shape& sha
 inline Tensor int64_tensor(const std::vector<std::int64_t>& values, const Shape& shape) {
   return Tensor::from(values, shape);
 }
+inline std::vector<float> gradient_of(const Tensor& x) { return x.grad().to_vector<float>(); }
 inline std::vector<double> values(const Tensor& tensor) { return tensor.to(float64).to_vector<double>(); }
 
 // The same so that NaN equals NaN and 0 is not -0.

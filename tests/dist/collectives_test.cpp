@@ -172,7 +172,7 @@ struct Training {
   }
 };
 
-std::vector<std::vector<float>> trained(int ranks, int steps) {
+std::vector<std::vector<float>> trained_parameters(int ranks, int steps) {
   std::vector<std::vector<std::vector<float>>> values(static_cast<std::size_t>(ranks));
   as_ranks(ranks, [&](const dist::World& world) {
     Training training;  // with other random values on every rank
@@ -193,19 +193,19 @@ std::vector<std::vector<float>> trained(int ranks, int steps) {
 
 TEST(AverageGradients, KeepsTheParametersEqual) {
   for (const int ranks : {2, 3, 4}) {
-    const auto once = trained(ranks, 12);
-    EXPECT_EQ(trained(ranks, 12), once) << "another time";
+    const auto once = trained_parameters(ranks, 12);
+    EXPECT_EQ(trained_parameters(ranks, 12), once) << "another time";
   }
 }
 
 TEST(AverageGradients, IsTheSameUnderEverySchedule) {
-  const auto expected = trained(2, 6);
+  const auto expected = trained_parameters(2, 6);
   const EngineOptions before = engine_options();
   for (const Schedule schedule : {Schedule::first_ready, Schedule::immediate}) {
     EngineOptions options = before;
     options.schedule = schedule;
     set_engine_options(options);
-    EXPECT_EQ(trained(2, 6), expected) << name_of(schedule);
+    EXPECT_EQ(trained_parameters(2, 6), expected) << name_of(schedule);
   }
   set_engine_options(before);
 }

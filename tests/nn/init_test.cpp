@@ -31,7 +31,7 @@ Moments moments(const Tensor& tensor) {
   return m;
 }
 
-struct Case {
+struct InitCase {
   const char* name;
   Initialiser initialiser;
   double variance;
@@ -39,7 +39,7 @@ struct Case {
 };
 
 constexpr double fan_in = 300, fan_out = 100;
-const Case cases[] = {
+const InitCase init_cases[] = {
     {"xavier_uniform", xavier_uniform, 2 / (fan_in + fan_out), std::sqrt(6 / (fan_in + fan_out))},
     {"xavier_normal", xavier_normal, 2 / (fan_in + fan_out), 0},
     {"he_uniform", he_uniform, 2 / fan_in, std::sqrt(6 / fan_in)},
@@ -47,7 +47,7 @@ const Case cases[] = {
 };
 
 TEST(Init, VariancesAreThoseOfThePapers) {
-  for (const Case& row : cases) {
+  for (const InitCase& row : init_cases) {
     SCOPED_TRACE(row.name);
     Generator generator(1);
     const Moments m =
@@ -65,7 +65,7 @@ TEST(Init, VariancesAreThoseOfThePapers) {
 }
 
 TEST(Init, FansNeedAMatrix) {
-  for (const Case& row : cases) {
+  for (const InitCase& row : init_cases) {
     for (const Shape& shape : {Shape(3), Shape(3, 4, 5), Shape(0, 4)}) {
       EXPECT_EQ(message_of([&] { row.initialiser(shape, {}, {}); }),
                 std::string("[") + row.name + "] needs the shape (fan_in, fan_out) of a weight, got " + shape.str());

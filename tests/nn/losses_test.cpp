@@ -31,12 +31,12 @@ Values reference(const Values& prediction, const Values& label, std::size_t samp
   return losses;
 }
 
-struct Case {
+struct LossCase {
   const char* name;
   Loss loss;
   double (*error)(double);
 };
-const Case cases[] = {
+const LossCase loss_cases[] = {
     {"l2_loss", [](const Arg& x, const Arg& y) { return l2_loss(x, y); }, [](double d) { return d * d / 2; }},
     {"squared_error", [](const Arg& x, const Arg& y) { return squared_error(x, y); }, [](double d) { return d * d; }},
     {"l1_loss", [](const Arg& x, const Arg& y) { return l1_loss(x, y); }, [](double d) { return std::abs(d); }},
@@ -45,7 +45,7 @@ const Case cases[] = {
 };
 
 TEST(Losses, AreMeansOverEachSample) {
-  for (const Case& row : cases) {
+  for (const LossCase& row : loss_cases) {
     for (const Shape& shape : {Shape(12), Shape(12, 1), Shape(4, 3), Shape(2, 3, 2), Shape(1, 12)}) {
       SCOPED_TRACE(row.name + shape.str());
       Generator generator(5);
@@ -62,14 +62,14 @@ TEST(Losses, AreMeansOverEachSample) {
 
 TEST(Losses, ALabelTakesThePredictionsShape) {
   const Tensor x = arange(0, 6).reshape({6, 1}), y = ones({6});
-  for (const Case& row : cases) {
+  for (const LossCase& row : loss_cases) {
     EXPECT_EQ(row.loss(x, y).to_vector<float>(), row.loss(x, ones({6, 1})).to_vector<float>());
     EXPECT_EQ(row.loss(y, x).shape(), Shape(6));
   }
 }
 
 TEST(Losses, NothingIsBroadcast) {
-  for (const Case& row : cases) {
+  for (const LossCase& row : loss_cases) {
     const std::string name = std::string("[") + row.name + "] ";
     EXPECT_EQ(message_of([&] {
                 row.loss(ones({6, 2}), ones({6}));

@@ -142,7 +142,7 @@ TEST(Sequential, IsNotNestedWithoutEnd) {
 }
 
 // A layer around a Sequential.
-struct Block {
+struct Stage {
   Sequential body;
   Tensor operator()(const Tensor& x) const { return x + body(x); }
   void members(Members& m) { m("body", body); }
@@ -150,17 +150,17 @@ struct Block {
 Tensor with_five(const Tensor& x) { return x + ones({5}); }
 
 TEST(SequentialPath, IsThatOfTheState) {
-  const Block block{Sequential{Dense(3, 3), with_five}};
+  const Stage block{Sequential{Dense(3, 3), with_five}};
   const Sequential net{block, Dense(3, 3)};
   EXPECT_THAT(message_of([&] {
                 net(ones({2, 3}));
               }),
-              testing::EndsWith("in layer 0.body.1 of Sequential{Block, Dense}"));
+              testing::EndsWith("in layer 0.body.1 of Sequential{Stage, Dense}"));
   const Sequential copy = net, outer{Dense(3, 3), net};
   EXPECT_THAT(message_of([&] {
                 copy(ones({2, 3}));
               }),
-              testing::EndsWith("in layer 0.body.1 of Sequential{Block, Dense}"));
+              testing::EndsWith("in layer 0.body.1 of Sequential{Stage, Dense}"));
   EXPECT_THAT(message_of([&] {
                 outer(ones({2, 3}));
               }),
@@ -172,7 +172,7 @@ TEST(SequentialPath, IsThatOfTheState) {
 // A network with two containers, whose layers have the same numbers.
 struct Net {
   Sequential features{Dense(3, 3), relu}, classifier{Dense(3, 3), with_five};
-  std::shared_ptr<Block> tail = std::make_shared<Block>();
+  std::shared_ptr<Stage> tail = std::make_shared<Stage>();
   Tensor operator()(const Tensor& x) const { return (*tail)(classifier(features(x))); }
   void members(Members& m) {
     m("features", features);

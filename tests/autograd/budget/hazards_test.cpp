@@ -1,4 +1,5 @@
 // Writes, failures, threads and forks beside values that are dropped and computed again.
+#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <atomic>

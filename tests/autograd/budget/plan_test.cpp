@@ -1,5 +1,7 @@
 // Values that are dropped and computed again. gradient_check.h drops those of every operation, and the random programs
 // of core/engine those of whole trainings.
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <thread>

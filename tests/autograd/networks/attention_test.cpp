@@ -6,22 +6,22 @@
 namespace asyncgrad::tests {
 namespace {
 
-struct Operands {
+struct AttentionOperands {
   Tensor q, k, v;
 };
 
-struct Case {
+struct AttentionCase {
   const char* name;
   Shape leading;
   std::int64_t queries, keys, features, values;
   bool causal = false;
   Shape mask{};  // of rank 0: none
 
-  friend std::ostream& operator<<(std::ostream& out, const Case& row) { return out << row.name; }
+  friend std::ostream& operator<<(std::ostream& out, const AttentionCase& row) { return out << row.name; }
 };
 
 // Blocks have 128 queries and 256 keys.
-const Case cases[] = {
+const AttentionCase attention_cases[] = {
     {"matrices", {}, 5, 7, 4, 3},
     {"one_key", {2}, 3, 1, 2, 2},
     {"one_query", {2, 2}, 1, 300, 8, 5},
@@ -37,10 +37,10 @@ const Case cases[] = {
     {"masked_fully_causal", {2, 2}, 140, 270, 4, 4, true, {2, 2, 140, 270}},
 };
 
-class Attention : public ::testing::TestWithParam<Case> {
+class Attention : public ::testing::TestWithParam<AttentionCase> {
  protected:
   Attention() {
-    const Case& c = GetParam();
+    const AttentionCase& c = GetParam();
     const auto with = [&](std::int64_t rows, std::int64_t columns) {
       Shape shape = c.leading;
       shape.append(rows);
@@ -59,9 +59,11 @@ class Attention : public ::testing::TestWithParam<Case> {
     if (options.mask.defined()) other.mask = options.mask.to(dtype);
     return other;
   }
-  Operands operands_in(DType dtype) const { return {operands.q.to(dtype), operands.k.to(dtype), operands.v.to(dtype)}; }
+  AttentionOperands operands_in(DType dtype) const {
+    return {operands.q.to(dtype), operands.k.to(dtype), operands.v.to(dtype)};
+  }
 
-  Operands operands;
+  AttentionOperands operands;
   AttentionOptions options;
 };
 
@@ -69,12 +71,12 @@ TEST_P(Attention, IsTheDecomposedForm) {
   const std::vector<double> expected =
       values(detail::decomposed_attention(operands.q, operands.k, operands.v, options));
   expect_near(scaled_dot_product_attention(operands.q, operands.k, operands.v, options), expected);
-  const Operands o = operands_in(float32);
+  const AttentionOperands o = operands_in(float32);
   expect_near(scaled_dot_product_attention(o.q, o.k, o.v, options_in(float32)), expected, 1e-5);
 }
 
 template <class Function>
-std::vector<std::vector<double>> gradients(Function attention, const Operands& o) {
+std::vector<std::vector<double>> gradients(Function attention, const AttentionOperands& o) {
   Tensor leaves[] = {parameter(o.q.clone()), parameter(o.k.clone()), parameter(o.v.clone())};
   const Tensor y = attention(leaves[0], leaves[1], leaves[2]);
   sum(y * random64(y.shape(), 9).to(y.dtype())).backward();
@@ -98,7 +100,7 @@ TEST_P(Attention, HasTheGradientsOfTheDecomposedForm) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, Attention, ::testing::ValuesIn(cases),
+INSTANTIATE_TEST_SUITE_P(Table, Attention, ::testing::ValuesIn(attention_cases),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Attention, TakesAMaskOfBool) {

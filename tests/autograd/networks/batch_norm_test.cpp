@@ -11,10 +11,10 @@ const Shape shapes[] = {{5, 3},       {130, 17},       {3, 70},        {3, 2, 1,
                         {9, 5, 7, 7}, {3, 2, 9, 15},   {2, 3, 50, 90}, {200, 30, 4, 4}, {1100, 3, 2, 2},
                         {2000, 40},   {4, 1, 3, 5, 2}, {1, 3, 4, 4},   {1, 2, 5},       {6, 3, 1, 1}};
 
-struct Operands {
+struct BatchNormOperands {
   Tensor x, weight, bias;
 };
-Operands operands(const Shape& x) { return {random64(x, 1, -2, 3), random64({x[1]}, 2), random64({x[1]}, 3)}; }
+BatchNormOperands operands(const Shape& x) { return {random64(x, 1, -2, 3), random64({x[1]}, 2), random64({x[1]}, 3)}; }
 
 struct Decomposed {
   Tensor y, mean, variance;
@@ -26,7 +26,7 @@ Tensor normalised(const Tensor& x, const Tensor& mean, const Tensor& variance, c
   const Tensor scaled = weight.defined() ? normal * unsqueeze(weight, 1) : normal;
   return (bias.defined() ? scaled + unsqueeze(bias, 1) : scaled).reshape(x.shape());
 }
-Decomposed decomposed(const Operands& o) {
+Decomposed decomposed(const BatchNormOperands& o) {
   const Tensor mean = asyncgrad::mean(planes(o.x), {0, 2}), variance = asyncgrad::variance(planes(o.x), {0, 2});
   return {normalised(o.x, mean, variance, o.weight, o.bias), mean, variance};
 }
@@ -34,7 +34,7 @@ Decomposed decomposed(const Operands& o) {
 TEST(BatchNorm, IsTheDecomposedForm) {
   for (const Shape& shape : shapes) {
     SCOPED_TRACE(shape.str());
-    const Operands o = operands(shape);
+    const BatchNormOperands o = operands(shape);
     const Decomposed expected = decomposed(o);
     const BatchNormResult found = batch_norm(o.x, o.weight, o.bias);
     expect_near(found.y, values(expected.y), 1e-11);
@@ -50,7 +50,7 @@ TEST(BatchNorm, IsTheDecomposedForm) {
 
 TEST(BatchNormWith, TakesTheStatisticsItIsGiven) {
   for (const Shape& shape : shapes) {
-    const Operands o = operands(shape);
+    const BatchNormOperands o = operands(shape);
     const Tensor mean = random64({shape[1]}, 4), variance = random64({shape[1]}, 5, 0.5, 2);
     expect_near(batch_norm_with(o.x, mean, variance, o.weight, o.bias),
                 values(normalised(o.x, mean, variance, o.weight, o.bias)));
@@ -58,17 +58,17 @@ TEST(BatchNormWith, TakesTheStatisticsItIsGiven) {
   }
 }
 
-using Norm = Tensor (*)(const Operands&);
-std::vector<std::vector<double>> gradients(Norm norm, Operands o, DType dtype) {
+using BatchNormFunction = Tensor (*)(const BatchNormOperands&);
+std::vector<std::vector<double>> gradients(BatchNormFunction norm, BatchNormOperands o, DType dtype) {
   for (Tensor* tensor : {&o.x, &o.weight, &o.bias}) *tensor = parameter(tensor->to(dtype).clone());
   const Tensor y = norm(o);
   sum(y * random64(y.shape(), 9).to(dtype)).backward();
   return {values(o.x.grad()), values(o.weight.grad()), values(o.bias.grad())};
 }
-void expect_alike(Norm norm, Norm decomposed_form) {
+void expect_alike(BatchNormFunction norm, BatchNormFunction decomposed_form) {
   for (const Shape& shape : shapes) {
     SCOPED_TRACE(shape.str());
-    const Operands o = operands(shape);
+    const BatchNormOperands o = operands(shape);
     const auto expected = gradients(decomposed_form, o, float64), found = gradients(norm, o, float64);
     const auto found32 = gradients(norm, o, float32);
     for (std::size_t i = 0; i < 3; ++i) {
@@ -80,18 +80,18 @@ void expect_alike(Norm norm, Norm decomposed_form) {
 }
 
 TEST(BatchNorm, HasTheGradientsOfTheDecomposedForm) {
-  expect_alike([](const Operands& o) { return batch_norm(o.x, o.weight, o.bias).y; },
-               [](const Operands& o) { return decomposed(o).y; });
+  expect_alike([](const BatchNormOperands& o) { return batch_norm(o.x, o.weight, o.bias).y; },
+               [](const BatchNormOperands& o) { return decomposed(o).y; });
 }
 
 TEST(BatchNormWith, HasTheGradientsOfTheDecomposedForm) {
-  const auto statistics = [](const Operands& o, std::uint64_t seed) {
+  const auto statistics = [](const BatchNormOperands& o, std::uint64_t seed) {
     return random64({o.x.size(1)}, seed, 0.5, 2).to(o.x.dtype());
   };
-  static const auto mean = [=](const Operands& o) { return statistics(o, 4); };
-  static const auto variance = [=](const Operands& o) { return statistics(o, 5); };
-  expect_alike([](const Operands& o) { return batch_norm_with(o.x, mean(o), variance(o), o.weight, o.bias); },
-               [](const Operands& o) { return normalised(o.x, mean(o), variance(o), o.weight, o.bias); });
+  static const auto mean = [=](const BatchNormOperands& o) { return statistics(o, 4); };
+  static const auto variance = [=](const BatchNormOperands& o) { return statistics(o, 5); };
+  expect_alike([](const BatchNormOperands& o) { return batch_norm_with(o.x, mean(o), variance(o), o.weight, o.bias); },
+               [](const BatchNormOperands& o) { return normalised(o.x, mean(o), variance(o), o.weight, o.bias); });
 }
 
 TEST(BatchNorm, KeepsDigitsFarFromZero) {

@@ -40,10 +40,12 @@ std::vector<double> by_definition(const ConvCase& c, const Tensor& x, const Tens
   return y;
 }
 
-struct Operands {
+struct ConvOperands {
   Tensor x, weight, bias;
 };
-Operands operands(const ConvCase& c) { return {random64(c.x, 1), random64(c.weight, 2), random64({c.weight[0]}, 3)}; }
+ConvOperands operands(const ConvCase& c) {
+  return {random64(c.x, 1), random64(c.weight, 2), random64({c.weight[0]}, 3)};
+}
 
 TEST(Conv2d, IsTheSumOfItsDefinition) {
   for (const auto& cases : {std::span<const ConvCase>(small_convs), std::span<const ConvCase>(large_convs)}) {
@@ -79,7 +81,7 @@ std::vector<int> classes(const Tensor& tensor) {
 void expect_as_alone(const ConvCase& c, DType dtype, bool has_infinite) {
   SCOPED_TRACE(c.x.str() + " " + c.weight.str());
   const std::int64_t groups = c.options.groups, outputs = c.weight[0] / groups;
-  Operands o = operands(c);
+  ConvOperands o = operands(c);
   const Tensor x = o.x.to(dtype), weight = o.weight.to(dtype), bias = o.bias.to(dtype);
   const Tensor dy = random64(conv2d(x, weight, {}, c.options).shape(), 4).to(dtype);
   if (has_infinite) {
@@ -154,7 +156,7 @@ TEST(Conv2d, HasAdjointGradients) {
   for (const ConvCase& c : large_convs) {
     SCOPED_TRACE(c.x.str() + " " + c.weight.str());
     for (const DType dtype : {float64, float32}) {
-      const Operands o = operands(c);
+      const ConvOperands o = operands(c);
       const Tensor x = parameter(o.x.to(dtype)), weight = parameter(o.weight.to(dtype));
       const Tensor bias = parameter(o.bias.to(dtype)), y = conv2d(x, weight, bias, c.options);
       const Tensor dy = random64(y.shape(), 4).to(dtype);
@@ -174,7 +176,7 @@ TEST(Conv2d, HasTheSameGradientsInBothTypes) {
     SCOPED_TRACE(c.x.str() + " " + c.weight.str());
     std::vector<std::vector<double>> found[2];
     for (const DType dtype : {float64, float32}) {
-      const Operands o = operands(c);
+      const ConvOperands o = operands(c);
       const Tensor x = parameter(o.x.to(dtype)), weight = parameter(o.weight.to(dtype));
       sum(square(conv2d(x, weight, {}, c.options))).backward();
       found[dtype == float32] = {values(x.grad()), values(weight.grad())};
@@ -209,7 +211,7 @@ TEST(Conv2d, OfAnyShapeDoesNotDependOnTheWorkers) {
   for (const ConvCase& c : cases) {
     SCOPED_TRACE(c.x.str() + " " + c.weight.str());
     expect_same_for_all_workers([&c] {
-      const Operands o = operands(c);
+      const ConvOperands o = operands(c);
       const Tensor x = parameter(o.x.to(float32)), weight = parameter(o.weight.to(float32));
       const Tensor y = conv2d(x, weight, o.bias.to(float32), c.options);
       sum(square(y)).backward();

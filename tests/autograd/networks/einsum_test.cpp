@@ -47,13 +47,13 @@ std::vector<double> by_definition(const std::vector<std::string>& terms, const s
   return sums;
 }
 
-struct Case {
+struct EinsumCase {
   std::vector<std::string> terms;
   std::string result;
   std::vector<Shape> shapes;
 };
 
-const Case cases[] = {
+const EinsumCase einsum_cases[] = {
     {{"ij", "jk"}, "ik", {{2, 3}, {3, 4}}},
     {{"ji", "kj"}, "ik", {{3, 2}, {4, 3}}},
     {{"ij", "jk"}, "ki", {{2, 3}, {3, 4}}},
@@ -92,7 +92,7 @@ const Case cases[] = {
 };
 
 TEST(Einsum, SumsProducts) {
-  for (const Case& c : cases) {
+  for (const EinsumCase& c : einsum_cases) {
     std::string equation;
     std::vector<Tensor> operands;
     for (std::size_t i = 0; i < c.terms.size(); ++i) {

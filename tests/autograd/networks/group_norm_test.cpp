@@ -7,32 +7,32 @@
 namespace asyncgrad::tests {
 namespace {
 
-struct Case {
+struct GroupNormCase {
   Shape shape;
   std::int64_t groups;
 };
 // Planes of every length of a vector and the lengths beside it, several blocks of sums, several tiles, which begin in the
 // middle of a sample, too.
-const Case cases[] = {{{3, 2}, 1},         {{3, 6}, 2},       {{2, 4, 3}, 4},    {{2, 6, 7}, 3},
-                      {{1, 4, 16}, 2},     {{2, 3, 5, 5}, 1}, {{2, 4, 8, 8}, 4}, {{5, 2, 33}, 1},
-                      {{2, 4, 70, 70}, 2}, {{1, 2, 5000}, 2}, {{300, 6, 40}, 3}};
+const GroupNormCase group_norm_cases[] = {{{3, 2}, 1},         {{3, 6}, 2},       {{2, 4, 3}, 4},    {{2, 6, 7}, 3},
+                                          {{1, 4, 16}, 2},     {{2, 3, 5, 5}, 1}, {{2, 4, 8, 8}, 4}, {{5, 2, 33}, 1},
+                                          {{2, 4, 70, 70}, 2}, {{1, 2, 5000}, 2}, {{300, 6, 40}, 3}};
 
-struct Operands {
+struct GroupNormOperands {
   Tensor x, weight, bias;
 
-  explicit Operands(const Shape& shape)
+  explicit GroupNormOperands(const Shape& shape)
       : x(random64(shape, 1, -2, 3)), weight(random64({shape[1]}, 2)), bias(random64({shape[1]}, 3)) {}
-  Operands to(DType dtype) const {
-    Operands other = *this;
+  GroupNormOperands to(DType dtype) const {
+    GroupNormOperands other = *this;
     for (Tensor* tensor : {&other.x, &other.weight, &other.bias}) *tensor = tensor->to(dtype);
     return other;
   }
 };
 
 TEST(GroupNorm, IsTheDecomposedForm) {
-  for (const auto& [shape, groups] : cases) {
+  for (const auto& [shape, groups] : group_norm_cases) {
     SCOPED_TRACE(shape.str());
-    const Operands o(shape), single = o.to(float32);
+    const GroupNormOperands o(shape), single = o.to(float32);
     const auto expected = [&, groups = groups](const Tensor& weight, const Tensor& bias) {
       return values(detail::decomposed_group_norm(o.x, groups, weight, bias, 1e-5));
     };
@@ -46,7 +46,7 @@ TEST(GroupNorm, IsTheDecomposedForm) {
 
 // Written plainly, for the second group of the second sample.
 TEST(GroupNorm, IsOfEachGroupOfEachSample) {
-  const Operands o({2, 4, 3});
+  const GroupNormOperands o({2, 4, 3});
   const std::vector<double> x = values(o.x), weight = values(o.weight), bias = values(o.bias),
                             y = values(group_norm(o.x, 2, o.weight, o.bias, 0.5));
   double mean = 0, variance = 0;
@@ -59,12 +59,12 @@ TEST(GroupNorm, IsOfEachGroupOfEachSample) {
 }
 
 TEST(GroupNorm, OfOneGroupIsThatOfRows) {
-  const Operands o({3, 4, 5});
+  const GroupNormOperands o({3, 4, 5});
   expect_near(group_norm(o.x, 1), values(layer_norm(o.x, {}, {}, {.axes = 2})));
 }
 
 // The gradients of the operands, in float64, of a loss in which every element has another weight.
-std::vector<std::vector<double>> gradients(const auto& norm, Operands o) {
+std::vector<std::vector<double>> gradients(const auto& norm, GroupNormOperands o) {
   for (Tensor* tensor : {&o.x, &o.weight, &o.bias}) *tensor = parameter(tensor->clone());
   const Tensor y = norm(o);
   sum(y * random64(y.shape(), 9).to(y.dtype())).backward();
@@ -76,15 +76,17 @@ std::vector<std::vector<double>> gradients(const auto& norm, Operands o) {
 }
 
 TEST(GroupNorm, HasTheGradientsOfTheDecomposedForm) {
-  for (const auto& [shape, groups] : cases) {
+  for (const auto& [shape, groups] : group_norm_cases) {
     SCOPED_TRACE(shape.str());
     for (const bool has_weight : {true, false}) {
-      const auto weight = [=](const Operands& o) { return has_weight ? o.weight : Tensor(); };
-      const auto norm = [&, groups = groups](const Operands& o) { return group_norm(o.x, groups, weight(o), o.bias); };
-      const auto composed = [&, groups = groups](const Operands& o) {
+      const auto weight = [=](const GroupNormOperands& o) { return has_weight ? o.weight : Tensor(); };
+      const auto norm = [&, groups = groups](const GroupNormOperands& o) {
+        return group_norm(o.x, groups, weight(o), o.bias);
+      };
+      const auto composed = [&, groups = groups](const GroupNormOperands& o) {
         return detail::decomposed_group_norm(o.x, groups, weight(o), o.bias, 1e-5);
       };
-      const Operands o(shape);
+      const GroupNormOperands o(shape);
       const auto expected = gradients(composed, o), found = gradients(norm, o);
       const auto single = gradients(norm, o.to(float32));
       ASSERT_EQ(found.size(), has_weight ? 3U : 2U);
@@ -99,7 +101,7 @@ TEST(GroupNorm, HasTheGradientsOfTheDecomposedForm) {
 
 TEST(GroupNorm, HasTheSameBitsForAllWorkers) {
   expect_same_for_all_workers([] {
-    Operands o({40, 6, 500});
+    GroupNormOperands o({40, 6, 500});
     for (Tensor* tensor : {&o.x, &o.weight, &o.bias}) *tensor = parameter(*tensor);
     const Tensor y = group_norm(o.x, 3, o.weight, o.bias);
     sum(square(y)).backward();

@@ -6,10 +6,10 @@
 namespace asyncgrad::tests {
 namespace {
 
-struct Operands {
+struct NormOperands {
   Tensor x, weight, bias;
 };
-Operands operands(const Shape& x, const Shape& row) {
+NormOperands operands(const Shape& x, const Shape& row) {
   return {random64(x, 1, -2, 3), random64(row, 2), random64(row, 3)};
 }
 
@@ -21,7 +21,7 @@ const Shape shapes[] = {{3, 1},    {5, 2},  {1, 40},  {40},     {4, 15},   {2, 3
 TEST(LayerNorm, IsTheDecomposedForm) {
   for (const Shape& shape : shapes) {
     SCOPED_TRACE(shape.str());
-    const Operands o = operands(shape, {shape[-1]});
+    const NormOperands o = operands(shape, {shape[-1]});
     const std::vector<double> expected = values(detail::decomposed_layer_norm(o.x, o.weight, o.bias, {}));
     expect_near(layer_norm(o.x, o.weight, o.bias), expected);
     expect_near(layer_norm(o.x.to(float32), o.weight.to(float32), o.bias.to(float32)), expected, 1e-5);
@@ -33,10 +33,10 @@ TEST(LayerNorm, IsTheDecomposedForm) {
   }
 }
 
-using Norm = Tensor (*)(const Operands&);
+using NormFunction = Tensor (*)(const NormOperands&);
 
 // The gradients of the operands, in float64, of a loss in which every element has another weight.
-std::vector<std::vector<double>> gradients(Norm norm, Operands o) {
+std::vector<std::vector<double>> gradients(NormFunction norm, NormOperands o) {
   for (Tensor* tensor : {&o.x, &o.weight, &o.bias}) *tensor = parameter(tensor->clone());
   const Tensor y = norm(o);
   sum(y * random64(y.shape(), 9).to(y.dtype())).backward();
@@ -47,10 +47,10 @@ std::vector<std::vector<double>> gradients(Norm norm, Operands o) {
   return all;
 }
 
-void expect_alike(Norm norm, Norm composed) {
+void expect_alike(NormFunction norm, NormFunction composed) {
   for (const Shape& shape : shapes) {
     SCOPED_TRACE(shape.str());
-    const Operands o = operands(shape, {shape[-1]});
+    const NormOperands o = operands(shape, {shape[-1]});
     const auto expected = gradients(composed, o), found = gradients(norm, o);
     const auto found32 = gradients(norm, {o.x.to(float32), o.weight.to(float32), o.bias.to(float32)});
     ASSERT_EQ(found.size(), expected.size());
@@ -64,21 +64,21 @@ void expect_alike(Norm norm, Norm composed) {
 }
 
 TEST(LayerNorm, HasTheGradientsOfTheDecomposedForm) {
-  expect_alike([](const Operands& o) { return layer_norm(o.x, o.weight, o.bias); },
-               [](const Operands& o) { return detail::decomposed_layer_norm(o.x, o.weight, o.bias, {}); });
-  expect_alike([](const Operands& o) { return layer_norm(o.x, {}, o.bias); },
-               [](const Operands& o) { return detail::decomposed_layer_norm(o.x, {}, o.bias, {}); });
+  expect_alike([](const NormOperands& o) { return layer_norm(o.x, o.weight, o.bias); },
+               [](const NormOperands& o) { return detail::decomposed_layer_norm(o.x, o.weight, o.bias, {}); });
+  expect_alike([](const NormOperands& o) { return layer_norm(o.x, {}, o.bias); },
+               [](const NormOperands& o) { return detail::decomposed_layer_norm(o.x, {}, o.bias, {}); });
 }
 
 TEST(RmsNorm, HasTheGradientsOfTheDecomposedForm) {
-  expect_alike([](const Operands& o) { return rms_norm(o.x, o.weight); },
-               [](const Operands& o) { return detail::decomposed_rms_norm(o.x, o.weight, {}); });
-  expect_alike([](const Operands& o) { return rms_norm(o.x); },
-               [](const Operands& o) { return detail::decomposed_rms_norm(o.x, {}, {}); });
+  expect_alike([](const NormOperands& o) { return rms_norm(o.x, o.weight); },
+               [](const NormOperands& o) { return detail::decomposed_rms_norm(o.x, o.weight, {}); });
+  expect_alike([](const NormOperands& o) { return rms_norm(o.x); },
+               [](const NormOperands& o) { return detail::decomposed_rms_norm(o.x, {}, {}); });
 }
 
 TEST(LayerNorm, TakesSeveralAxesAsARow) {
-  const Operands o = operands({4, 2, 3, 5}, {3, 5});
+  const NormOperands o = operands({4, 2, 3, 5}, {3, 5});
   const Tensor rows = layer_norm(o.x.reshape({8, 15}), o.weight.reshape({15}), o.bias.reshape({15}));
   EXPECT_EQ(values(layer_norm(o.x, o.weight, o.bias, {.axes = 2})), values(rows));
   EXPECT_EQ(layer_norm(o.x, {}, {}, {.axes = 4}).shape(), o.x.shape());

@@ -7,12 +7,12 @@ namespace {
 
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 
-struct Case {
+struct PoolCase {
   Shape x;
   Size2d kernel;
   PoolOptions options{};
 };
-const Case cases[] = {
+const PoolCase pool_cases[] = {
     {{2, 3, 4, 6}, 2},
     {{1, 2, 5, 7}, 2},
     {{1, 2, 7, 6}, 3},
@@ -35,7 +35,7 @@ const Case cases[] = {
 
 enum class Kind { largest, mean };
 
-std::vector<double> by_definition(const Case& c, Kind kind, const Tensor& x, const Shape& shape) {
+std::vector<double> by_definition(const PoolCase& c, Kind kind, const Tensor& x, const Shape& shape) {
   const std::vector<double> xs = values(x);
   const Size2d stride = c.options.stride.height == 0 ? c.kernel : c.options.stride;
   std::vector<double> y;
@@ -56,7 +56,7 @@ std::vector<double> by_definition(const Case& c, Kind kind, const Tensor& x, con
 }
 
 TEST(Pool, IsWhatItsDefinitionSays) {
-  for (const Case& c : cases) {
+  for (const PoolCase& c : pool_cases) {
     SCOPED_TRACE(c.x.str());
     const Tensor x = random64(c.x, 1, -3, -1);
     const Tensor most = max_pool2d(x, c.kernel, c.options), mean = avg_pool2d(x, c.kernel, c.options);
@@ -68,7 +68,7 @@ TEST(Pool, IsWhatItsDefinitionSays) {
 }
 
 TEST(Pool, HasTheGradientsOfDifferences) {
-  for (const Case& c : cases) {
+  for (const PoolCase& c : pool_cases) {
     SCOPED_TRACE(c.x.str());
     const Tensor x = random64(c.x, 1);
     const Function most = [&](const auto& t) { return max_pool2d(t[0], c.kernel, c.options); };
@@ -81,7 +81,7 @@ TEST(Pool, HasTheGradientsOfDifferences) {
 }
 
 TEST(Pool, HasTheSameGradientsInFloat32) {
-  for (const Case& c : cases) {
+  for (const PoolCase& c : pool_cases) {
     const auto gradient = [&](auto pool, DType dtype) {
       Tensor x = parameter(random64(c.x, 1).to(float32).to(dtype));
       sum(square(pool(x, c.kernel, c.options))).backward();

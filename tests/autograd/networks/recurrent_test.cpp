@@ -9,16 +9,16 @@ namespace {
 using detail::RecurrentCall;
 using detail::RecurrentKind;
 
-struct Case {
+struct RecurrentCase {
   const char* name;
   RecurrentKind kind;
   bool is_backward, has_lengths;
   std::int64_t steps, sequences, hidden;
   DType dtype = float64;
-  friend std::ostream& operator<<(std::ostream& out, const Case& row) { return out << row.name; }
+  friend std::ostream& operator<<(std::ostream& out, const RecurrentCase& row) { return out << row.name; }
 };
 
-const Case cases[] = {
+const RecurrentCase recurrent_cases[] = {
     {"tanh", RecurrentKind::tanh, false, false, 3, 2, 5},
     {"tanh_backward_lengths", RecurrentKind::tanh, true, true, 4, 3, 17},
     {"relu", RecurrentKind::relu, false, true, 4, 3, 5},
@@ -33,12 +33,12 @@ const Case cases[] = {
     {"gru_float32", RecurrentKind::gru, false, false, 4, 3, 35, float32},
 };
 
-class Recurrent : public ::testing::TestWithParam<Case> {
+class Recurrent : public ::testing::TestWithParam<RecurrentCase> {
  protected:
   using Tensors = std::vector<Tensor>;
 
   Recurrent() {
-    const Case& c = GetParam();
+    const RecurrentCase& c = GetParam();
     const std::int64_t width = detail::gate_count(c.kind) * c.hidden;
     const Shape shapes[] = {{c.steps, c.sequences, 3}, {3, width}, {width},
                             {c.hidden, width},         {width},    {c.sequences, c.hidden},
@@ -116,7 +116,7 @@ TEST_P(Recurrent, IsTheSameWithoutGradients) {
   EXPECT_EQ(values(y), results(detail::recurrent)[0]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, Recurrent, ::testing::ValuesIn(cases),
+INSTANTIATE_TEST_SUITE_P(Table, Recurrent, ::testing::ValuesIn(recurrent_cases),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

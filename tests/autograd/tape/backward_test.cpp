@@ -5,8 +5,6 @@
 namespace asyncgrad::tests {
 namespace {
 
-std::vector<float> grad(const Tensor& x) { return x.grad().to_vector<float>(); }
-
 TEST(SetGrad, TakesTheValues) {
   Tensor x = parameter(full({2}, 3, {.dtype = float64}));
   sum(square(x)).backward();
@@ -31,20 +29,20 @@ TEST(Backward, AccumulatesUntilZeroGrad) {
   sum(x * 3).backward();
   const Tensor first = x.grad();
   sum(square(x)).backward();
-  EXPECT_EQ(grad(x), (std::vector<float>{5, 7}));
+  EXPECT_EQ(gradient_of(x), (std::vector<float>{5, 7}));
   EXPECT_EQ(first.to_vector<float>(), (std::vector<float>{3, 3}));  // accumulation writes nothing in place
   x.zero_grad();
   EXPECT_FALSE(x.grad().defined());
   sum(x).backward();
-  EXPECT_EQ(grad(x), (std::vector<float>{1, 1}));
+  EXPECT_EQ(gradient_of(x), (std::vector<float>{1, 1}));
 }
 
 TEST(Backward, GradientsOfTwoLeavesShareNoStorage) {
   Tensor x = parameter(ones({2})), y = parameter(ones({2}));
   sum(x + y).backward();
   x.grad() *= 5;
-  EXPECT_EQ(grad(x), (std::vector<float>{5, 5}));
-  EXPECT_EQ(grad(y), (std::vector<float>{1, 1}));
+  EXPECT_EQ(gradient_of(x), (std::vector<float>{5, 5}));
+  EXPECT_EQ(gradient_of(y), (std::vector<float>{1, 1}));
 }
 
 TEST(Backward, RecordsNothing) {
@@ -88,13 +86,13 @@ TEST(Backward, NeverAddsASlicesGradientToAValueThatIsSeenElsewhere) {
   const Tensor first = x.grad();
   sum(x[0] * 2 + x[1]).backward();
   EXPECT_EQ(first.to_vector<float>(), (std::vector<float>{3, 3}));
-  EXPECT_EQ(grad(x), (std::vector<float>{5, 4}));
+  EXPECT_EQ(gradient_of(x), (std::vector<float>{5, 4}));
 
   const Tensor y = x * 1, z = parameter(ones({2}));
   const Tensor total = sum(y + z) + sum(y.slice(0, 1));  // y's gradient is z's, too
   total.backward();
-  EXPECT_EQ(grad(z), (std::vector<float>{1, 1}));
-  EXPECT_EQ(grad(x), (std::vector<float>{7, 5}));
+  EXPECT_EQ(gradient_of(z), (std::vector<float>{1, 1}));
+  EXPECT_EQ(gradient_of(x), (std::vector<float>{7, 5}));
 
   x.grad().requires_grad_();
   sum(x[0]).backward();
@@ -128,11 +126,11 @@ TEST(Backward, RetainsTheGraphOnRequest) {
   const Tensor loss = sum(square(x));
   loss.backward(true);
   loss.backward();
-  EXPECT_EQ(grad(x), (std::vector<float>{12}));
+  EXPECT_EQ(gradient_of(x), (std::vector<float>{12}));
   EXPECT_TRUE(has_parts(message_of([&] { loss.backward(); }),
                         {"[backward] an earlier backward() has dropped what sum, queued at backward_test.cpp:",
                          "pass retain_graph = true"}));
-  EXPECT_EQ(grad(x), (std::vector<float>{12}));
+  EXPECT_EQ(gradient_of(x), (std::vector<float>{12}));
 }
 
 TEST(Backward, ReachesAGraphThatAnotherBackwardLetGo) {
@@ -160,7 +158,7 @@ TEST(Backward, ReachesOnlyWhatWantsAGradient) {
   const Tensor w = parameter(ones({2})), x = ones({2});
   const Tensor h = w * x;
   sum(h * h.detach()).backward();
-  EXPECT_EQ(grad(w), (std::vector<float>{1, 1}));
+  EXPECT_EQ(gradient_of(w), (std::vector<float>{1, 1}));
   EXPECT_FALSE(x.requires_grad());
   EXPECT_FALSE(x.grad().defined());
   EXPECT_FALSE(h.grad().defined());

@@ -4,8 +4,6 @@
 namespace asyncgrad::tests {
 namespace {
 
-std::vector<float> grad(const Tensor& x) { return x.grad().to_vector<float>(); }
-
 TEST(Versions, CatchASavedTensorThatWasOverwritten) {
   const Tensor x = parameter(ones({3}));
   Tensor y = sigmoid(x);
@@ -34,7 +32,7 @@ TEST(Versions, LetPassWhatNoGradientNeeds) {
   const Tensor z = y * 2;
   y += 1;  // neither the sum nor the product by a number needs it
   sum(z).backward();
-  EXPECT_EQ(grad(x), (std::vector<float>{2, 2, 2}));
+  EXPECT_EQ(gradient_of(x), (std::vector<float>{2, 2, 2}));
 }
 
 TEST(Versions, CountOnlyForOperandsThatAWantedGradientNeeds) {
@@ -48,7 +46,7 @@ TEST(Versions, CountOnlyForOperandsThatAWantedGradientNeeds) {
   by_matmul.backward();
   by_dense.backward();
   by_product.backward();
-  EXPECT_EQ(grad(x), (std::vector<float>{12, 12}));
+  EXPECT_EQ(gradient_of(x), (std::vector<float>{12, 12}));
 }
 
 TEST(InPlaceHistory, RefusesALeafOutsideOfNoGrad) {
@@ -64,7 +62,7 @@ TEST(InPlaceHistory, RefusesALeafOutsideOfNoGrad) {
   }
   EXPECT_TRUE(x.requires_grad());
   sum(square(x)).backward();
-  EXPECT_EQ(grad(x), (std::vector<float>{1, 1, 1}));
+  EXPECT_EQ(gradient_of(x), (std::vector<float>{1, 1, 1}));
 }
 
 TEST(InPlaceHistory, IsSeenByAllCopiesOfTheHandle) {
@@ -73,7 +71,7 @@ TEST(InPlaceHistory, IsSeenByAllCopiesOfTheHandle) {
   const Tensor copy = y;
   y *= 3;
   sum(copy).backward();
-  EXPECT_EQ(grad(x), (std::vector<float>{3, 3}));
+  EXPECT_EQ(gradient_of(x), (std::vector<float>{3, 3}));
 }
 
 TEST(InPlaceHistory, RefusesViews) {
@@ -95,7 +93,7 @@ TEST(InPlaceHistory, RefusesAViewWhoseBaseWasWritten) {
   y *= 3;
   EXPECT_TRUE(has_parts(message_of([&] { view + 1; }), {"[add] (2) shares its storage", "slice", "take it again"}));
   sum(y.slice(0, 2)).backward();
-  EXPECT_EQ(grad(x), (std::vector<float>{3, 3, 0, 0}));
+  EXPECT_EQ(gradient_of(x), (std::vector<float>{3, 3, 0, 0}));
 }
 
 // A view without a history is refused, too, because through it the history's leaves would get no gradient.
@@ -124,7 +122,7 @@ TEST(InPlaceHistory, AnOverwriteBeginsANewOne) {
   Tensor y = x * 2;
   y.copy_(z);
   sum(y * 5).backward();
-  EXPECT_EQ(grad(z), (std::vector<float>{5, 5}));
+  EXPECT_EQ(gradient_of(z), (std::vector<float>{5, 5}));
   EXPECT_FALSE(x.grad().defined());
   y.fill_(3);
   EXPECT_FALSE(y.requires_grad());
@@ -135,7 +133,7 @@ TEST(InPlaceHistory, TheTargetMayBeItsOwnSource) {
   Tensor y = x * 1;
   y *= y.detach();
   sum(y).backward();
-  EXPECT_EQ(grad(x), (std::vector<float>{3}));
+  EXPECT_EQ(gradient_of(x), (std::vector<float>{3}));
 }
 
 }  // namespace

@@ -8,11 +8,11 @@ namespace asyncgrad::detail {
 
 namespace {
 
-struct Extents {
+struct SoftmaxExtents {
   std::int64_t outer, axis, inner;
 };
 
-const std::vector<Extents> all_extents = {
+const std::vector<SoftmaxExtents> softmax_extents = {
     {1, 1, 1},   {5, 10, 1},  {3, 17, 1},   {700, 130, 1}, {2, 9001, 1}, {1, 10, 100}, {3, 40, 7},
     {0, 5, 2},   {2, 0, 3},   {300, 64, 1}, {2, 200, 90},  {40, 40, 1},  {9, 100, 1},  {5, 257, 1},
     {37, 24, 1}, {3, 300, 1}, {1, 5000, 3}, {2, 133, 2},   {3, 70, 4},   {1, 64, 3},   {1, 41, 3}};
@@ -52,7 +52,7 @@ Line log_softmax_grad(const Line& y, const Line& dy) {
 
 // Applies reference(lines…) -> line along the axis.
 template <class T, class Reference, class... Inputs>
-std::vector<T> along_lines(const Extents& e, Reference reference, const Inputs&... inputs) {
+std::vector<T> along_lines(const SoftmaxExtents& e, Reference reference, const Inputs&... inputs) {
   std::vector<T> out(static_cast<std::size_t>(e.outer * e.axis * e.inner));
   for (std::int64_t line = 0; line < e.outer * e.inner && e.axis > 0; ++line) {
     const auto at = [&](std::int64_t i) {
@@ -70,7 +70,7 @@ std::vector<T> along_lines(const Extents& e, Reference reference, const Inputs&.
 }
 
 template <class T, class... Inputs>
-std::vector<T> run(Op op, const Extents& e, const Inputs&... inputs) {
+std::vector<T> run(Op op, const SoftmaxExtents& e, const Inputs&... inputs) {
   const Shape shape{e.outer, e.axis, e.inner};
   const Array out(shape, dtype_of<T>);
   const std::vector<Array> arrays = [&] {
@@ -86,7 +86,7 @@ std::vector<T> run(Op op, const Extents& e, const Inputs&... inputs) {
 
 template <class T>
 void check_softmax() {
-  for (const Extents& e : all_extents) {
+  for (const SoftmaxExtents& e : softmax_extents) {
     SCOPED_TRACE(Shape({e.outer, e.axis, e.inner}).str());
     const std::int64_t n = e.outer * e.axis * e.inner;
     const std::vector<T> x = random_values<T>(n, 1, -8, 8), dy = random_values<T>(n, 2);

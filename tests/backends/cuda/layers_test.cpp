@@ -21,7 +21,7 @@ class On {
   ~On() { set_default_device(DeviceType::cpu); }
 };
 
-std::vector<float> values_of(const Tensor& x) { return x.to(DeviceType::cpu).to(float32).to_vector<float>(); }
+std::vector<float> floats_of(const Tensor& x) { return x.to(DeviceType::cpu).to(float32).to_vector<float>(); }
 
 // Two steps of training: the losses, the gradients of x, and all parameters and states.
 std::vector<std::vector<float>> trained(const LayerCase& row, Device device) {
@@ -36,15 +36,15 @@ std::vector<std::vector<float>> trained(const LayerCase& row, Device device) {
     EXPECT_EQ(x.device(), device);
     const Tensor y = net(x), loss = mean(square(y) * uniform(y.shape()));
     loss.backward();
-    found.push_back(values_of(loss));
-    if (x.requires_grad()) found.push_back(values_of(x.grad()));
+    found.push_back(floats_of(loss));
+    if (x.requires_grad()) found.push_back(floats_of(x.grad()));
     const NoGrad no_grad;
     for (Tensor parameter : nn::parameters(net)) {
       parameter -= parameter.grad() * 0.1;
       parameter.zero_grad();
     }
   }
-  for (const auto& [name, tensor] : nn::state(net)) found.push_back(values_of(tensor));
+  for (const auto& [name, tensor] : nn::state(net)) found.push_back(floats_of(tensor));
   return found;
 }
 
@@ -90,7 +90,7 @@ TEST_F(CudaFiles, GoFromOneDeviceToTheOther) {
   const auto expect_equal = [&] {
     const auto x = nn::state(there), y = nn::state(here);
     ASSERT_EQ(x.size(), y.size());
-    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(values_of(x[i].second), values_of(y[i].second)) << x[i].first;
+    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(floats_of(x[i].second), floats_of(y[i].second)) << x[i].first;
   };
   for (int i = 0; i < 3; ++i) train_step(there, adam_there, "cuda:0");
   checkpoint_there.save(file);

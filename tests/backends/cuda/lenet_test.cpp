@@ -11,7 +11,7 @@ namespace asyncgrad::tests {
 
 namespace {
 
-constexpr int steps = 20;
+constexpr int lenet_steps = 20;
 
 // Returns the losses of a reduced LeNet, which learns by heart labels of noise; a graph's call computes each step.
 std::vector<float> train_lenet(Device device, LaunchGraph* graph) {
@@ -34,7 +34,7 @@ std::vector<float> train_lenet(Device device, LaunchGraph* graph) {
   std::vector<std::int64_t> labels_of;
   for (std::int64_t i = 0; i < batch; ++i) labels_of.push_back(i % classes);
   const Tensor labels = Tensor::from(labels_of, {batch}, device);
-  return losses_of(steps, device, graph, [&] {
+  return losses_of(lenet_steps, device, graph, [&] {
     const Tensor loss = mean(cross_entropy(net(x), labels));
     adam.zero_grad();
     loss.backward();

@@ -17,7 +17,6 @@ const std::vector<ReduceAttributes> views = {
     {.outer = 0, .axis = 4, .inner = 3},     {.outer = 2, .axis = 16384, .inner = 1},
     {.outer = 2, .axis = 16385, .inner = 1}};
 
-Shape shape_of(const ReduceAttributes& a) { return {a.outer, a.axis, a.inner}; }
 Shape reduced_shape(const ReduceAttributes& a) { return {a.outer, a.inner}; }
 
 // The values are small integers, so that some are equal.

@@ -7,24 +7,22 @@ namespace asyncgrad::detail {
 namespace {
 
 // The lines are those that a thread, a warp and a block compute, and lines across.
-const std::vector<ReduceAttributes> views = {
+const std::vector<ReduceAttributes> softmax_views = {
     {.outer = 9, .axis = 10, .inner = 1},   {.outer = 5, .axis = 300, .inner = 1},
     {.outer = 3, .axis = 5000, .inner = 1}, {.outer = 2, .axis = 70, .inner = 6},
     {.outer = 4, .axis = 1, .inner = 1},    {.outer = 0, .axis = 3, .inner = 2},
     {.outer = 2, .axis = 1024, .inner = 1}, {.outer = 2, .axis = 1025, .inner = 1}};
 
-Shape shape_of(const ReduceAttributes& a) { return {a.outer, a.axis, a.inner}; }
-
 template <class Check>
-void for_views(Check check) {
-  for (const ReduceAttributes& a : views) {
+void for_softmax_views(Check check) {
+  for (const ReduceAttributes& a : softmax_views) {
     SCOPED_TRACE(shape_of(a).str());
     for_floating([&]<class T>(T) { check.template operator()<T>(a, shape_of(a)); });
   }
 }
 
 TEST(CudaSoftmax, IsTheCpus) {
-  for_views([]<class T>(const ReduceAttributes& a, const Shape& shape) {
+  for_softmax_views([]<class T>(const ReduceAttributes& a, const Shape& shape) {
     BothBackends()
         .output<T>(shape)
         .template random_input<T>(shape, -90, 90)
@@ -34,7 +32,7 @@ TEST(CudaSoftmax, IsTheCpus) {
 }
 
 TEST(CudaLogSoftmax, IsTheCpus) {
-  for_views([]<class T>(const ReduceAttributes& a, const Shape& shape) {
+  for_softmax_views([]<class T>(const ReduceAttributes& a, const Shape& shape) {
     BothBackends()
         .output<T>(shape)
         .template random_input<T>(shape, -90, 90)
@@ -44,7 +42,7 @@ TEST(CudaLogSoftmax, IsTheCpus) {
 }
 
 TEST(CudaSoftmaxGrad, IsTheCpus) {
-  for_views([]<class T>(const ReduceAttributes& a, const Shape& shape) {
+  for_softmax_views([]<class T>(const ReduceAttributes& a, const Shape& shape) {
     BothBackends()
         .output<T>(shape)
         .template random_input<T>(shape, 0, 1)
@@ -55,7 +53,7 @@ TEST(CudaSoftmaxGrad, IsTheCpus) {
 }
 
 TEST(CudaLogSoftmaxGrad, IsTheCpus) {
-  for_views([]<class T>(const ReduceAttributes& a, const Shape& shape) {
+  for_softmax_views([]<class T>(const ReduceAttributes& a, const Shape& shape) {
     BothBackends()
         .output<T>(shape)
         .template random_input<T>(shape, -5, 0)

@@ -9,7 +9,7 @@ namespace asyncgrad::tests {
 namespace {
 
 constexpr std::int64_t kinds = 11, features = 24, heads = 2, context = 16, batch = 2;
-constexpr int steps = 20;
+constexpr int transformer_steps = 20;
 
 // indices (N, context) -> scores of the character that comes next, (N, context, kinds).
 struct Model {
@@ -48,7 +48,7 @@ std::vector<float> train_transformer(Device device, LaunchGraph* graph) {
   std::vector<std::int64_t> text;
   for (std::int64_t i = 0; i < 200; ++i) text.push_back(i * i % kinds);
   const Tensor characters = Tensor::from(text, {200}, device);
-  return losses_of(steps, device, graph, [&] {
+  return losses_of(transformer_steps, device, graph, [&] {
     const Tensor starts =
         uniform({batch, 1}, 0, 200 - context - 1, {.device = device, .generator = &generator}).to(int64);
     const Tensor places = starts + arange(0, context, 1, {.dtype = int64, .device = device});
