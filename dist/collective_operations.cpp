@@ -17,7 +17,7 @@ namespace {
 
 using namespace detail;
 
-// Those that move something. All memory that they need is taken when they are made, or before they take part.
+// An operation that moves values. It takes all its memory when it is made, or before it takes part.
 class Moving : public Part {
  public:
   using Part::Part;
@@ -52,8 +52,8 @@ class Moving : public Part {
   virtual void prepare(const KernelCall& /*kernel_call*/) {}
   // On the communicator's thread, once all ranks have agreed. Takes no memory.
   virtual void move(const KernelCall& kernel_call, Rounds& rounds, bool flagged) = 0;
-  // After a move that has not come to its end, as a rank gave no answer: what the transport may still write to, or read,
-  // is never freed. On the thread of prepare().
+  // Called after a move that did not end because a rank gave no answer, on the thread of prepare(). What the transport may
+  // still read or write is never freed.
   virtual void abandon() noexcept = 0;
 
   bool flag_ = false;

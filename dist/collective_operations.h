@@ -53,7 +53,7 @@ struct Call {
   std::shared_ptr<Gate> gate{};  // null: none
 };
 
-// What all kinds of operations have in common. It counts as unfinished until it has taken part, or is dropped.
+// The base of all operations. An operation counts as unfinished until it has taken part in its collective, or is dropped.
 class Part : public detail::Collective {
  public:
   explicit Part(std::shared_ptr<const Call> of_call) : call_(std::move(of_call)) { call_->communicator->note_queued(); }
