@@ -40,7 +40,7 @@ bool is_faster(const DepthwisePlan& p) {
   if (2 * groups < of_blocks) return false;
   const std::int64_t columns = p.of_inputs() ? rest_count(p.extents.width, 0) : p.extents.width.out;
   const std::int64_t of_vectors = rounded_up(columns, p.lanes);
-  constexpr std::int64_t many_taps = 25;
+  constexpr std::int64_t many_taps = 9;
   if (p.op == Op::conv_weight) return true;
   if (p.extents.width.stride > 1) return p.of_inputs() || columns <= 2 * p.lanes;
   return 4 * columns * of_blocks <= 3 * of_vectors * groups || (columns < p.lanes && p.extents.taps() >= many_taps);
