@@ -1,4 +1,4 @@
-// Maxima of windows of few elements, of as many outputs of a row at once as a vector has lanes, for each instruction set.
+// Maxima of windows of few elements in planes whose rows of outputs fit into a vector, for each instruction set.
 // Internal.
 #include <hwy/highway.h>
 
@@ -21,13 +21,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
-// Whether windows are so small that reducing them along the height first would save nothing, and whether their places fit
-// into integers as wide as T.
+// Whether windows are so small that reducing them along the height first would save nothing, a row of outputs fits into a
+// vector, as longer ones are read faster from end to end, and their places fit into integers as wide as T.
 template <class T>
 bool suits_max_windows(const PoolPlane& plane) {
   constexpr std::int64_t most_elements = 9, most_columns = 4;
   const std::int64_t columns = plane.width.kernel;
-  return has_masked_memory && plane.width.stride <= 2 && columns <= most_columns &&
+  return has_masked_memory && plane.width.stride <= 2 && plane.width.out <= lanes_of<T> && columns <= most_columns &&
          plane.height.kernel <= most_elements / columns &&
          (sizeof(T) == 8 || plane.in() <= std::numeric_limits<std::int32_t>::max());
 }
@@ -44,12 +44,19 @@ HWY_INLINE hn::Mask<hn::ScalableTag<T>> lanes_inside(std::int64_t first, std::in
   return hn::AndNot(below(0), below(width));
 }
 
-// Stores the first `count` lanes as std::int64_t.
+// Stores the first `count` lanes. Memory that is touched for the first time is written slowly by a part of a vector.
+template <class T, class V>
+HWY_INLINE void store_lanes(V vector, std::int64_t count, T* to) {
+  const hn::ScalableTag<T> d;
+  if (count >= lanes_of<T>) return hn::StoreU(vector, d, to);
+  hn::BlendedStore(vector, hn::FirstN(d, static_cast<std::size_t>(count)), d, to);
+}
+// Does so as std::int64_t.
 template <class V>
 HWY_INLINE void store_places(V at, std::int64_t count, std::int64_t* places) {
   const hn::ScalableTag<std::int64_t> d;
   if constexpr (std::is_same_v<V, hn::Vec<decltype(d)>>) {
-    hn::BlendedStore(at, hn::FirstN(d, static_cast<std::size_t>(count)), d, places);
+    store_lanes(at, count, places);
   } else {
     const hn::Half<hn::ScalableTag<std::int32_t>> half;
     const std::int64_t lanes = lanes_of<std::int64_t>;
@@ -58,23 +65,29 @@ HWY_INLINE void store_places(V at, std::int64_t count, std::int64_t* places) {
   }
 }
 
-// The outputs from column `first` on, of all rows. The elements of a window are compared row by row, each with the
+template <class T, class V, class M>
+HWY_INLINE V load_lanes(bool whole, M inside, const T* from, V others) {
+  const hn::ScalableTag<T> d;
+  return whole ? hn::LoadU(d, from) : hn::IfThenElse(inside, hn::MaskedLoad(inside, d, from), others);
+}
+
+// The outputs of a plane. The elements of a window are compared row by row, each with the
 // largest before it. `places` may be null.
 template <int Stride, class T>
-HWY_INLINE void max_of_lanes(const PoolPlane& plane, std::int64_t first, const T* x, T* y, std::int64_t* places) {
+HWY_INLINE void max_of_plane(const PoolPlane& plane, const T* x, T* y, std::int64_t* places) {
   const hn::ScalableTag<T> d;
   const hn::RebindToSigned<decltype(d)> of_place;
   using Place = hn::TFromD<decltype(of_place)>;
   const PoolAxis &height = plane.height, &width = plane.width;
-  const std::int64_t lanes = lanes_of<T>, column = first * Stride - width.padding;
-  const std::int64_t count = std::min(lanes, width.out - first);
-  const auto stored = hn::FirstN(d, static_cast<std::size_t>(count));
+  const std::int64_t lanes = lanes_of<T>, column = -width.padding;
   const auto lowest = hn::Set(d, -std::numeric_limits<T>::infinity());
   const auto place_of = [&](std::int64_t place) HWY_ATTR { return hn::Set(of_place, static_cast<Place>(place)); };
   hn::Mask<decltype(d)> inside[4][Stride];
+  bool whole[4][Stride];
   for (std::int64_t k = 0; k < width.kernel; ++k) {
     for (int half = 0; half < Stride; ++half) {
       inside[k][half] = lanes_inside<T>(column + k + half * lanes, width.in);
+      whole[k][half] = column + k + half * lanes >= 0 && column + k + (half + 1) * lanes <= width.in;
     }
   }
   auto columns = hn::Iota(of_place, Place{0});
@@ -89,9 +102,9 @@ HWY_INLINE void max_of_lanes(const PoolPlane& plane, std::int64_t first, const T
       const T* from = x + row * width.in + column;
       auto place = hn::Add(columns, place_of(row * width.in));
       for (std::int64_t k = 0; k < width.kernel; ++k, ++from, place = hn::Add(place, place_of(1))) {
-        auto value = hn::IfThenElse(inside[k][0], hn::MaskedLoad(inside[k][0], d, from), lowest);
+        auto value = load_lanes(whole[k][0], inside[k][0], from, lowest);
         if constexpr (Stride == 2) {
-          const auto others = hn::IfThenElse(inside[k][1], hn::MaskedLoad(inside[k][1], d, from + lanes), lowest);
+          const auto others = load_lanes(whole[k][1], inside[k][1], from + lanes, lowest);
           value = hn::ConcatEven(d, others, value);
         }
         const auto replaces = hn::Or(hn::Gt(value, largest), hn::IsNaN(value));
@@ -99,17 +112,15 @@ HWY_INLINE void max_of_lanes(const PoolPlane& plane, std::int64_t first, const T
         at = hn::IfThenElse(hn::RebindMask(of_place, replaces), place, at);
       }
     }
-    hn::BlendedStore(largest, stored, d, y + i * width.out + first);
-    if (places != nullptr) store_places(at, count, places + i * width.out + first);
+    store_lanes(largest, width.out, y + i * width.out);
+    if (places != nullptr) store_places(at, width.out, places + i * width.out);
   }
 }
 
 template <int Stride, class T>
 void max_of_rows(const PoolPlane& plane, std::int64_t count, const T* x, T* y, std::int64_t* places) {
   for (; count > 0; --count, x += plane.in(), y += plane.out()) {
-    for (std::int64_t first = 0; first < plane.width.out; first += lanes_of<T>) {
-      max_of_lanes<Stride>(plane, first, x, y, places);
-    }
+    max_of_plane<Stride>(plane, x, y, places);
     if (places != nullptr) places += plane.out();
   }
 }
