@@ -124,20 +124,22 @@ TEST(MaxPool2d, GivesTheGradientToTheFirstOfEqualsInLongRows) {
   }
 }
 
-TEST(MaxPool2d, GivesTheGradientToTheLastNaNInLongRows) {
-  constexpr std::int64_t windows = 40;
-  std::vector<double> x, dx;
-  for (std::int64_t row = 0; row < 2; ++row) {
-    for (std::int64_t i = 0; i < windows; ++i) {
-      x.insert(x.end(), {nan, row == 1 && i % 2 == 1 ? 5.0 : nan});
-      const bool is_last = row == 1;
-      dx.insert(dx.end(), {is_last && i % 2 == 1 ? 1.0 : 0.0, is_last && i % 2 == 0 ? 1.0 : 0.0});
+// A window has NaN everywhere, or 5 as its last element.
+TEST(MaxPool2d, GivesTheGradientToTheLastNaN) {
+  for (const std::int64_t windows : {3, 13, 40}) {
+    std::vector<double> x, dx;
+    for (const bool is_last : {false, true}) {
+      for (std::int64_t i = 0; i < windows; ++i) {
+        const bool has_five = i % 2 == 1;
+        x.insert(x.end(), {nan, is_last && has_five ? 5.0 : nan});
+        dx.insert(dx.end(), {is_last && has_five ? 1.0 : 0.0, is_last && !has_five ? 1.0 : 0.0});
+      }
     }
-  }
-  for (const DType dtype : {float32, float64}) {
-    const Tensor in = parameter(float64_tensor(x, {1, 1, 2, 2 * windows}).to(dtype));
-    sum(max_pool2d(in, 2)).backward();
-    EXPECT_EQ(values(in.grad()), dx);
+    for (const DType dtype : {float32, float64}) {
+      const Tensor in = parameter(float64_tensor(x, {1, 1, 2, 2 * windows}).to(dtype));
+      sum(max_pool2d(in, 2)).backward();
+      EXPECT_EQ(values(in.grad()), dx);
+    }
   }
 }
 
