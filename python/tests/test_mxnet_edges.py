@@ -408,3 +408,43 @@ def test_a_factor_scheduler_takes_large_counts():
     for wrong in ({"step": float("nan")}, {"step": 1, "factor": float("nan")}):
         with pytest.raises(ValueError, match="got nan"):
             lr_scheduler.FactorScheduler(**wrong)
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize("kind, message, options", [
+    (ValueError, "learning_rate of the optimizer sgd must be finite, got nan", {"learning_rate": NAN}),
+    (TypeError, "learning_rate of the optimizer sgd must be a number, got 'a'", {"learning_rate": "a"}),
+    (ValueError, "momentum of the optimizer sgd must be finite, got inf", {"momentum": math.inf}),
+    (TypeError, "wd of the optimizer sgd must be a number, got None", {"wd": None}),
+    (ValueError, "rescale_grad of the optimizer sgd must be finite, got nan", {"rescale_grad": NAN})])
+def test_options_that_are_no_numbers_are_refused(kind, message, options):
+    with pytest.raises(kind, match=re.escape(message)):
+        gluon.Trainer([], "sgd", options)
+
+
+def test_a_trainer_refuses_rates_and_batch_sizes_that_are_no_numbers():
+    a, b, trainer = two_parameters("sgd", {"learning_rate": 0.5})
+    with pytest.raises(ValueError, match="learning_rate must be finite, got nan"):
+        trainer.set_learning_rate(NAN)
+    assert trainer.learning_rate == 0.5
+    for batch_size, kind, message in ((0, ValueError, "batch_size must not be 0"), (NAN, ValueError, "batch_size must be finite, got nan"),
+                                      ("2", TypeError, "batch_size must be a number, got '2'")):
+        with pytest.raises(kind, match=message):
+            trainer.step(batch_size)
+    for threshold in (0, -1):  # no threshold, as in MXNet
+        trainer = gluon.Trainer([], "sgd", {"clip_gradient": threshold})
+        assert trainer._prepared(np.array([5.0]), np.array([1.0]), 0).tolist() == [5]
+
+
+@pytest.mark.parametrize("size", [0, -1, 2.5, "2"])
+def test_batch_sizes_that_make_no_batches_are_refused(size):
+    with pytest.raises(ValueError, match=re.escape(f"batch_size must be an integer of at least 1, got {size!r}")):
+        gluon.data.DataLoader([1, 2, 3], size)
+
+
+@pytest.mark.parametrize("kind", [lr_scheduler.PolyScheduler, lr_scheduler.CosineScheduler])
+def test_a_schedule_that_is_all_warm_up_ends_at_its_final_rate(kind):
+    rate = kind(5, base_lr=1, final_lr=0.25, warmup_steps=5)
+    assert [rate(update) for update in range(7)] == [0, 0.2, 0.4, 0.6, 0.8, 0.25, 0.25]

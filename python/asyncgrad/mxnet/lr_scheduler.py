@@ -97,7 +97,7 @@ class _FallingScheduler(LRScheduler):
 
     def _update(self, num_update):
         if num_update <= self.max_update:
-            left = self._left(num_update - self.warmup_steps)
+            left = self._left(num_update - self.warmup_steps) if self.max_steps else 0
             self.base_lr = self.final_lr + (self.first - self.final_lr) * left
 
 

@@ -4,6 +4,7 @@ Their formulas are not those of asyncgrad.optim: here the learning rate is part 
 root or beside another term, decay is clipped with the gradient or apart from it, and other options are the usual ones.
 That of sgd without momentum is, but here numbers may be negative, and the gradient is not in the tensor's own grad.
 """
+import math
 import typing
 
 import asyncgrad as ag
@@ -109,6 +110,15 @@ def _world_of(kvstore):
     return ag.dist.world()
 
 
+def _check_finite(name, value):
+    try:
+        is_finite = math.isfinite(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a number, got {value!r}") from None
+    if not is_finite:
+        raise ValueError(f"{name} must be finite, got {value}")
+
+
 class Trainer:
     """Updates parameters by a rule: sgd, nag, adam, adagrad, rmsprop or adadelta. step(batch_size) averages gradients.
 
@@ -134,6 +144,11 @@ class Trainer:
         for name in self._options:
             if name not in self._rule.options + _WITHOUT_EFFECT:
                 raise TypeError(f"the optimizer {optimizer} has no option {name}")
+        numbers = {name: value for name, value in self._options.items() if name not in _WITHOUT_EFFECT}
+        for name, value in {**numbers, "learning_rate": self._lr, "wd": self._wd, "rescale_grad": self._rescale}.items():
+            _check_finite(f"{name} of the optimizer {optimizer}", value)
+        if self._clip is not None and self._clip <= 0:  # as in MXNet
+            self._clip = None
         # As in MXNet every parameter counts its own updates, and the scheduler gets the largest count.
         self._updates, self._counts, self._states = 0, {}, {}
         self._world, self._sums, self._is_shared = _world_of(kvstore), None, False
@@ -147,6 +162,7 @@ class Trainer:
         """Sets the learning rate, unless a scheduler does."""
         if self._scheduler is not None:
             raise UserWarning("a learning rate cannot be set where an lr_scheduler sets it")
+        _check_finite("learning_rate", lr)
         self._lr = lr
 
     def step(self, batch_size, ignore_stale_grad=False):
@@ -172,6 +188,9 @@ class Trainer:
 
     def update(self, batch_size, ignore_stale_grad=False):
         """The same as step(), after allreduce_grads()."""
+        _check_finite("batch_size", batch_size)
+        if batch_size == 0:
+            raise ValueError("batch_size must not be 0: the gradients are divided by it")
         if self._world.size > 1 and ignore_stale_grad:
             raise NotImplementedError("ignore_stale_grad with several processes, which may not agree on what is stale")
         wanted = [(index, parameter) for index, parameter in enumerate(self._params) if parameter.grad_req != "null"]

@@ -1,4 +1,6 @@
 """Which elements of a data set are read, and in which order."""
+import numbers
+
 from ... import random as _random
 from ...base import unwritten
 
@@ -62,6 +64,8 @@ class BatchSampler(Sampler):
     def __init__(self, sampler, batch_size, last_batch="keep"):
         if last_batch not in ("keep", "discard", "rollover"):
             raise ValueError(f"last_batch is 'keep', 'discard' or 'rollover', not {last_batch!r}")
+        if not isinstance(batch_size, numbers.Integral) or batch_size < 1:
+            raise ValueError(f"batch_size must be an integer of at least 1, got {batch_size!r}")
         self._sampler, self._size, self._last, self._kept = sampler, batch_size, last_batch, []
 
     def __iter__(self):
