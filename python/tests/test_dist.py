@@ -34,7 +34,7 @@ assert (figures.received_bytes > 0) == (world.size > 1) and 0 <= figures.hidden_
 weight = net.parameters()[0].numpy().tobytes().hex()
 average.swap()
 weight += net.parameters()[0].numpy().tobytes().hex()
-states = [ag.full((2,), world.rank), ag.full((), world.rank)]
+states = [ag.full((2,), float(world.rank)), ag.full((), float(world.rank))]
 ag.dist.broadcast({"h": states[0], "c": [states[1]]}, world)
 assert states[0].tolist() == [0, 0] and states[1].item() == 0
 sgd = ag.optim.SGD([ag.parameter(ag.zeros(2))], lr=0.1, momentum=0.5)
