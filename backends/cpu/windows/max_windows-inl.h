@@ -44,7 +44,7 @@ HWY_INLINE hn::Mask<hn::ScalableTag<T>> lanes_inside(std::int64_t first, std::in
   return hn::AndNot(below(0), below(width));
 }
 
-// Stores the first `count` lanes. Memory that is touched for the first time is written slowly by a part of a vector.
+// Stores the first `count` lanes, without a mask if these are all.
 template <class T, class V>
 HWY_INLINE void store_lanes(V vector, std::int64_t count, T* to) {
   const hn::ScalableTag<T> d;
