@@ -79,8 +79,9 @@ enum class Op : std::uint8_t {
   triangle,      // out, in               TriangleAttributes
   custom,        // outputs…, in place… (update), inputs…   CustomAttributes: a kernel of the program's
   source,        // outputs…              CustomAttributes: data that the program makes; what it does may take long
-  collective,    // token (write), values… (update)[, terms… (read)]  CollectiveAttributes: what several processes do together
-  update,        // params…, states… (all update)[, counts of steps… (update)], grads…   UpdateAttributes
+  // token (write), values… (update)[, terms… (read)]  CollectiveAttributes: what several processes do together
+  collective,
+  update,  // params…, states… (all update)[, counts of steps… (update)], grads…   UpdateAttributes
   // param (K, C), states… (all update)[, counts of steps (update)], indices (n), places (n), grad (n, C)
   update_rows,  // UpdateAttributes: row indices[k] by the gradient's row k, where places[k] = k
   count
