@@ -34,7 +34,7 @@ void BlockCache::trim(std::int64_t max_bytes) noexcept {
 }
 
 void BlockCache::set_limit(std::int64_t bytes) {
-  limits_.with_live_bytes = bytes > INT64_MAX / 2 ? bytes : bytes + std::max(bytes / 8, min_spare_bytes);
+  limits_.with_live_bytes = bytes > INT64_MAX / 2 ? bytes : bytes + bytes / 8 + spare_bytes;
 }
 
 void BlockCache::set_max_cached(std::int64_t bytes) {
