@@ -66,8 +66,14 @@ std::byte* BlockCache::take_uncached(std::int64_t size_bytes) {
   // Relaxed: what was added for other blocks of the cache was added under the lock. If a subtraction is seen late, less
   // stays in the cache. A tiny block that is added meanwhile may come after any load.
   const std::int64_t live_bytes = live_.approximate() + size_bytes;
+  // First, because the trim may begin with the range that is extended.
   std::byte* const extended = take_partly_cached(size_bytes);
-  trim_for_take(std::clamp<std::int64_t>(limits_.with_live_bytes - live_bytes, 0, limits_.cached_bytes));
+  try {
+    trim_for_take(std::clamp<std::int64_t>(limits_.with_live_bytes - live_bytes, 0, limits_.cached_bytes));
+  } catch (...) {  // of before_trim_
+    if (extended != nullptr) large_.give_back(extended, size_bytes);
+    throw;
+  }
   if (extended != nullptr) return extended;
   if (std::byte* const block = take_new(size_bytes)) return block;
   trim_for_take(0);
