@@ -98,6 +98,8 @@ class Gradients {
   void operator()(int input, Compute&& compute) {
     if (wants(input)) result(input) = compute();
   }
+  // Whether an input has a gradient so far, from other operations. Its gradient is wanted.
+  bool has_some(int input) const { return buffers_.has(*node_.input(input)); }
   // For a gradient that is zero but for some elements: add(buffer) adds those to a tensor of the input's shape, if it
   // is wanted. So T slices of one tensor share one buffer. `like` has the gradient's type and device. make() makes the
   // whole gradient by recorded operations, for where they are recorded.
@@ -110,8 +112,6 @@ class Gradients {
       add(buffers_.buffer(*node_.input(input), like));
     }
   }
-  // Whether an input that wants one has a gradient so far, from other operations.
-  bool has_some(int input) const { return buffers_.has(*node_.input(input)); }
   // Does the same in a backward function that is not differentiable().
   template <class Add>
   void add_to(int input, const Tensor& like, Add&& add) {
