@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
 #include <hwy/highway.h>
+#include "asyncgrad/backends/cpu/vectors/exponential-inl.h"
 #include "asyncgrad/backends/cpu/vectors/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -16,8 +17,6 @@ namespace asyncgrad::detail::HWY_NAMESPACE {
 using Numbers = VectorMath<double>;
 inline constexpr auto state_lanes = static_cast<std::int64_t>(Numbers::lanes);
 static_assert(states_with_room(1) % state_lanes == 0);
-
-HWY_INLINE Numbers::V exponential(Numbers::V x) { return Numbers::call(Is<Primitive::exp>(), x); }
 
 void advance(const double* before, const double* skip, double* sums, std::int64_t states) {
   const Numbers::D d;
