@@ -77,20 +77,22 @@ Tensor variance_of(const Arg& x, const Reduction& r, double correction) {
 }
 
 Tensor norm_of(const Arg& x, const Reduction& r) {
-  // The norm of a single element is its size.
-  Tensor y = count_over(r.x.shape(), r.axes) == 1
-                 ? compute<formulas::Abs>({make_view(r.x, r.shape)}, r.where)
-                 : compute<formulas::Sqrt>({sum_of_squares(r.x, r.axes, r.shape, r.where)}, r.where);
+  const bool is_size = count_over(r.x.shape(), r.axes) == 1;  // that of a single element
+  Tensor y = is_size ? compute<formulas::Abs>({make_view(r.x, r.shape)}, r.where)
+                     : compute<formulas::Sqrt>({sum_of_squares(r.x, r.axes, r.shape, r.where)}, r.where);
   if (!records(x)) return y;
   record(
       "norm", r.where, y, {x},
-      differentiable([kept = r.kept, x = SavedTensor(x), y = SavedTensor(y)](const Tensor& dy, Gradients& gradients) {
+      differentiable([is_size, kept = r.kept, x = SavedTensor(x), y = save(y, !is_size)](const Tensor& dy,
+                                                                                         Gradients& gradients) {
         gradients(0, [&] {
           const Location nowhere;
+          const Tensor dz = with_shape(dy, kept);
+          if (is_size) return compute<formulas::AbsGrad>({gradients.read_input(x, 0), dz}, nowhere);
           const Tensor norm = with_shape(gradients.read_result(y), kept);
           const Number infinity{.floating = std::numeric_limits<double>::infinity()};
           const Tensor divisor = compute<formulas::Where>({norm, norm, infinity}, nowhere);  // makes 0 of dy, not NaN
-          const Tensor factor = compute<formulas::Divide>({with_shape(dy, kept), divisor}, nowhere);
+          const Tensor factor = compute<formulas::Divide>({dz, divisor}, nowhere);
           return compute<formulas::Multiply>({gradients.read_input(x, 0), factor}, nowhere);
         });
       }));

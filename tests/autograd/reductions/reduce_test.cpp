@@ -254,6 +254,9 @@ TEST(Reductions, OfAnAxisOfOneElementKeepIt) {
   const Tensor leaf = parameter(float64_tensor({3, -4, 0}, {3, 1}));
   backward(sum(norm(leaf, 1) * 2 + logsumexp(leaf, 1)));
   EXPECT_EQ(leaf.grad().to_vector<double>(), (std::vector<double>{3, -1, 1}));
+  const Tensor extreme = parameter(float64_tensor({1e-310, -infinity}, {2, 1}));
+  backward(sum(norm(extreme, 1)));
+  EXPECT_EQ(extreme.grad().to_vector<double>(), (std::vector<double>{1, -1}));
 }
 
 TEST(Logsumexp, DoesNotOverflow) {
