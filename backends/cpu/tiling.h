@@ -18,10 +18,11 @@ inline constexpr std::int64_t tile_elements = 65536;
 constexpr int tile_count(std::int64_t total, std::int64_t items) {
   return static_cast<int>(std::max<std::int64_t>(1, divided_up(total, items)));
 }
-// The items of one tile: at most `items`. Few tiles share them about equally, because threads would wait for each other
-// if the last one were short. They begin at multiples of a sixteenth of `items`.
-constexpr Range tile_range(std::int64_t total, std::int64_t items, int tile) {
-  const std::int64_t grain = std::max<std::int64_t>(1, items / 16);
+// The items of one tile, at most `items`. Few tiles share all items about equally, because threads would wait for each
+// other if the last one were short. Tiles begin at multiples of about a sixteenth of `items`.
+// `together`: how many items share a line of the memory. They stay in one tile if `items` is a multiple of it.
+constexpr Range tile_range(std::int64_t total, std::int64_t items, int tile, std::int64_t together = 1) {
+  const std::int64_t grain = rounded_up(std::max<std::int64_t>(1, items / 16), together);
   const std::int64_t each = std::min(items, rounded_up(divided_up(total, tile_count(total, items)), grain));
   return {std::min(total, tile * each), std::min(total, (tile + 1) * each)};
 }

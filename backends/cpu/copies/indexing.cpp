@@ -138,18 +138,19 @@ void check_take_grad(const KernelCall& call) {
 // The tiles of sums along an axis: some columns of each of `outer` matrices (K, inner), or all columns of several
 // matrices.
 struct ColumnTiles {
+  static constexpr std::int64_t min_columns = 16;  // one cache line of float32
+
   std::int64_t outer, matrices, inner, columns;
 
   ColumnTiles(const IndexAttributes& seen, std::int64_t count)
       : outer(seen.outer), matrices(items_per_tile(count * seen.inner)), inner(seen.inner) {
-    constexpr std::int64_t min_columns = 16;  // one cache line of float32
     columns = matrices > 1 ? inner : std::max(min_columns, items_per_tile(count) / min_columns * min_columns);
     columns = std::max<std::int64_t>(1, columns);
   }
   int parts() const { return tile_count(inner, columns); }
   int count() const { return tile_count(outer, matrices) * parts(); }
   Range matrices_of(int tile) const { return tile_range(outer, matrices, tile / parts()); }
-  Range columns_of(int tile) const { return tile_range(inner, columns, tile % parts()); }
+  Range columns_of(int tile) const { return tile_range(inner, columns, tile % parts(), min_columns); }
 };
 
 int take_grad_tiles(const KernelCall& call) {

@@ -8,9 +8,12 @@ namespace asyncgrad::detail {
 namespace {
 
 // At least a cache line of columns is read at a time.
+std::int64_t least_channels(const BatchNormAttributes& a) { return a.inner == 1 ? 16 : 1; }
 std::int64_t channels_per_tile(const BatchNormAttributes& a) {
-  const std::int64_t channels = items_per_tile(a.outer * a.inner);
-  return a.inner == 1 && channels < 16 ? 16 : channels;
+  return std::max(least_channels(a), items_per_tile(a.outer * a.inner));
+}
+Range channels_of(const BatchNormAttributes& a, int tile) {
+  return tile_range(a.channels, channels_per_tile(a), tile, least_channels(a));
 }
 int batch_norm_tiles(const KernelCall& call) {
   const auto& a = call.attributes<BatchNormAttributes>();
@@ -46,7 +49,7 @@ BatchNormBlock<T> block_of(const KernelCall& call, Range channels, int statistic
 
 void run_batch_norm(const KernelCall& call, int tile) {
   const auto& a = call.attributes<BatchNormAttributes>();
-  const Range channels = tile_range(a.channels, channels_per_tile(a), tile);
+  const Range channels = channels_of(a, tile);
   if (channels.begin == channels.end) return;
   visit_floating(call.dtype(0), [&]<class T>(T) {
     BatchNormBlock<T> block = block_of<T>(call, channels, 1, 2);
@@ -58,7 +61,7 @@ void run_batch_norm(const KernelCall& call, int tile) {
 
 void run_batch_norm_grad(const KernelCall& call, int tile) {
   const auto& a = call.attributes<BatchNormAttributes>();
-  const Range channels = tile_range(a.channels, channels_per_tile(a), tile);
+  const Range channels = channels_of(a, tile);
   if (channels.begin == channels.end) return;
   const int bias = a.has_weight ? 2 : 1, x = bias + (a.has_bias ? 1 : 0);
   visit_floating(call.dtype(0), [&]<class T>(T) {

@@ -9,9 +9,11 @@
 namespace asyncgrad::detail {
 
 // Neighbouring lines share cache lines, so that a tile of long ones has several, too.
+inline std::int64_t least_lines(const ReduceAttributes& a) {
+  return std::clamp<std::int64_t>(a.inner, 1, 16);  // one cache line of float32
+}
 inline std::int64_t lines_per_tile(const ReduceAttributes& a) {
-  constexpr std::int64_t min_neighbours = 16;  // one cache line of float32
-  return std::max(items_per_tile(a.axis), std::min(a.inner, min_neighbours));
+  return std::max(items_per_tile(a.axis), least_lines(a));
 }
 
 inline int line_tiles(const KernelCall& call) {
@@ -21,7 +23,7 @@ inline int line_tiles(const KernelCall& call) {
 
 inline Range lines_of_tile(const KernelCall& call, int tile) {
   const auto& a = call.attributes<ReduceAttributes>();
-  return tile_range(a.outer * a.inner, lines_per_tile(a), tile);
+  return tile_range(a.outer * a.inner, lines_per_tile(a), tile, least_lines(a));
 }
 
 // Calls function(first line, its first element, number of lines) for groups of up to `max_lines` lines of a tile that

@@ -31,6 +31,17 @@ TEST(Tiles, ThatAreFewAreAboutAsLong) {
   EXPECT_LE(first.end - first.begin - (last.end - last.begin), 8192);
 }
 
+TEST(Tiles, KeepTogetherWhatSharesALine) {
+  EXPECT_EQ(tile_range(24, 16, 0, 16).end, 16);
+  for (const std::int64_t total : {17, 100, 300, 1000}) {
+    for (int tile = 0; tile < tile_count(total, 64); ++tile) {
+      const Range range = tile_range(total, 64, tile, 16);
+      EXPECT_EQ(range.begin % 16, 0);
+      EXPECT_GT(range.end, range.begin);
+    }
+  }
+}
+
 }  // namespace
 
 }  // namespace asyncgrad::detail
