@@ -114,7 +114,7 @@ class ConvField {
   }
   // Lists of_column(j) + plus for some taps.
   void list_columns(Range taps, std::int64_t plus, std::int64_t* to) const {
-    if (is_source_ || width_slots_ == 1) {  // then the stride divides the step
+    if (is_source_ || width_slots_ == 1) {  // then the stride divides the step, or there is one tap
       const std::int64_t step = is_source_ ? width_.step : width_.step / width_.stride;
       return count_up(of_column(taps.begin) + plus, step, taps.end - taps.begin, to);
     }

@@ -3,6 +3,7 @@
 // Internal.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 

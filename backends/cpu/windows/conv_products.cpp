@@ -51,8 +51,8 @@ HWY_INLINE void store_some(hn::Vec<hn::ScalableTag<T>> vector, T* to, std::int64
   }
 }
 
-// Calls function(first, count) for blocks of `most` rows. The last two are about as large: a small one would wait for each
-// of its sums.
+// Calls function(first, count) for blocks of `most` rows. The last two share the rest about equally: a small one would
+// wait for each of its sums.
 template <class Function>
 HWY_INLINE void each_block(std::int64_t rows, std::int64_t most, Function function) {
   std::int64_t row = 0;

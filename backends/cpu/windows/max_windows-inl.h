@@ -71,8 +71,8 @@ HWY_INLINE V load_lanes(bool whole, M inside, const T* from, V others) {
   return whole ? hn::LoadU(d, from) : hn::IfThenElse(inside, hn::MaskedLoad(inside, d, from), others);
 }
 
-// The outputs of a plane. The elements of a window are compared row by row, each with the
-// largest before it. `places` may be null.
+// The outputs of a plane. The elements of a window are compared row by row, each with the largest before it. `places`
+// may be null.
 template <int Stride, class T>
 HWY_INLINE void max_of_plane(const PoolPlane& plane, const T* x, T* y, std::int64_t* places) {
   const hn::ScalableTag<T> d;
