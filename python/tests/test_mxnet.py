@@ -59,6 +59,7 @@ def test_numpy_like():
     same(np.maximum(a, 0), numpy.maximum(x, 0))
     same(a.mean(axis=(0, 2), keepdims=True), x.mean((0, 2), keepdims=True))
     same(a.std(axis=0), x.std(0))
+    same(np.array([1, 2], dtype="int32").std(dtype="float32"), 0.5)
     same(np.sort(a), numpy.sort(x))
     same(npx.softmax(a), numpy.exp(x) / numpy.exp(x).sum(-1, keepdims=True))
     same(npx.pick(a[0], np.array([0, 9, 1])), x[0][[0, 1, 2], [0, 3, 1]])
