@@ -418,7 +418,9 @@ NAN = float("nan")
     (TypeError, "learning_rate of the optimizer sgd must be a number, got 'a'", {"learning_rate": "a"}),
     (ValueError, "momentum of the optimizer sgd must be finite, got inf", {"momentum": math.inf}),
     (TypeError, "wd of the optimizer sgd must be a number, got None", {"wd": None}),
-    (ValueError, "rescale_grad of the optimizer sgd must be finite, got nan", {"rescale_grad": NAN})])
+    (ValueError, "rescale_grad of the optimizer sgd must be finite, got nan", {"rescale_grad": NAN}),
+    (ValueError, "clip_gradient of the optimizer sgd must be finite, got nan", {"clip_gradient": NAN}),
+    (TypeError, "clip_gradient of the optimizer sgd must be a number, got 'a'", {"clip_gradient": "a"})])
 def test_options_that_are_no_numbers_are_refused(kind, message, options):
     with pytest.raises(kind, match=re.escape(message)):
         gluon.Trainer([], "sgd", options)
@@ -433,7 +435,7 @@ def test_a_trainer_refuses_rates_and_batch_sizes_that_are_no_numbers():
                                       ("2", TypeError, "batch_size must be a number, got '2'")):
         with pytest.raises(kind, match=message):
             trainer.step(batch_size)
-    for threshold in (0, -1):  # no threshold, as in MXNet
+    for threshold in (0, -1, math.inf):  # no threshold, as in MXNet
         trainer = gluon.Trainer([], "sgd", {"clip_gradient": threshold})
         assert trainer._prepared(np.array([5.0]), np.array([1.0]), 0).tolist() == [5]
 

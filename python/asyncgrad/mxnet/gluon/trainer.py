@@ -147,7 +147,9 @@ class Trainer:
         numbers = {name: value for name, value in self._options.items() if name not in _WITHOUT_EFFECT}
         for name, value in {**numbers, "learning_rate": self._lr, "wd": self._wd, "rescale_grad": self._rescale}.items():
             _check_finite(f"{name} of the optimizer {optimizer}", value)
-        if self._clip is not None and self._clip <= 0:  # as in MXNet
+        if self._clip is not None and self._clip != math.inf:
+            _check_finite(f"clip_gradient of the optimizer {optimizer}", self._clip)
+        if self._clip is not None and not 0 < self._clip < math.inf:  # as in MXNet
             self._clip = None
         # As in MXNet every parameter counts its own updates, and the scheduler gets the largest count.
         self._updates, self._counts, self._states = 0, {}, {}
