@@ -16,6 +16,13 @@ def _count(name, given):
     return count
 
 
+def axis_of(axis, ndim):
+    """The number of an axis, counted from the first one; raises for an axis that does not exist."""
+    if not -ndim <= axis < ndim:
+        raise IndexError(f"axis {axis} is out of bounds for a tensor with {ndim} axes")
+    return axis % ndim
+
+
 def as_tensor(x):
     """x, or the tensor of its values if it is none."""
     return x if isinstance(x, _core.Tensor) else _core.asarray(x)
@@ -62,7 +69,7 @@ def repeat(x, repeats, axis=None):
     x, repeats = as_tensor(x), _count("repeats", repeats)
     if axis is None:
         x, axis = x.reshape(-1), 0
-    shape, axis = list(x.shape), range(x.ndim)[axis]
+    shape, axis = list(x.shape), axis_of(axis, x.ndim)
     outer, inner = math.prod(shape[: axis + 1]), math.prod(shape[axis + 1 :])
     shape[axis] *= repeats
     return x.reshape(outer, 1, inner).broadcast_to((outer, repeats, inner)).reshape(*shape)
@@ -79,7 +86,7 @@ def roll(x, shift, axis=None):
         return x
     if isinstance(shift, (tuple, list)):
         shift = sum(shift)
-    n = x.shape[axis]
+    n = x.shape[axis_of(axis, x.ndim)]
     if n == 0:
         return x
     places = (_core.arange(n, device=x.device) - shift % n + n) % n

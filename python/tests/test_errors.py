@@ -98,6 +98,13 @@ def test_bad_axes(name, axis):
         getattr(ag.ones(2, 3), name)(axis)
 
 
+def test_bad_axes_of_composed_functions():
+    for call in (lambda axis: ag.repeat(ag.ones(2), 2, axis), lambda axis: ag.roll(ag.ones(2), 1, axis)):
+        for axis in (1, -2):
+            with pytest.raises(IndexError, match=f"^axis {axis} is out of bounds for a tensor with 1 axes$"):
+                call(axis)
+
+
 def failing():
     return ag.take(ag.ones(3, 2), ag.array([0, 5]))  # the line that fails
 

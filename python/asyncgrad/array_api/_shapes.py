@@ -1,15 +1,9 @@
 """The same elements in another shape or order."""
 from .. import _core, _functions
+from .._functions import axis_of
 
 __all__ = ["broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "permute_dims", "repeat",
            "reshape", "roll", "squeeze", "stack", "tile", "unstack"]
-
-
-def axis_of(axis, ndim):
-    """The number of an axis, counted from the first one; raises for an axis that does not exist."""
-    if not -ndim <= axis < ndim:
-        raise IndexError(f"axis {axis} is out of bounds for a tensor with {ndim} axes")
-    return axis % ndim
 
 
 def axes_of(axis, ndim):
