@@ -68,12 +68,14 @@ std::optional<DType> type_of(DLDataType type) {
   return std::nullopt;
 }
 
-// "int8", "complex64".
+// "int8", "complex64", "code 10 with 8 bits".
 std::string text_of(DLDataType type) {
   constexpr std::array<const char*, 7> kinds{"int", "uint", "float", "opaque", "bfloat", "complex", "bool"};
-  const std::string kind =
-      type.code < kinds.size() ? kinds.at(type.code) : "code " + std::to_string(type.code) + " of bits ";
-  return kind + std::to_string(type.bits) + (type.lanes == 1 ? "" : " in " + std::to_string(type.lanes) + " lanes");
+  const std::string bits = std::to_string(type.bits);
+  const std::string element = type.code < kinds.size()
+                                  ? kinds.at(type.code) + bits
+                                  : "code " + std::to_string(type.code) + " with " + bits + " bits";
+  return element + (type.lanes == 1 ? "" : " in " + std::to_string(type.lanes) + " lanes");
 }
 
 struct Exported {
