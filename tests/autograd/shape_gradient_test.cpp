@@ -4,7 +4,7 @@
 namespace asyncgrad::tests {
 namespace {
 
-const OperationCase cases[] = {
+const OperationCase shape_gradient_cases[] = {
     {"reshape", {{3, 4}}, [](const Tensors& t) { return square(reshape(t[0], Shape(2, 6))); }},
     {"reshape_of_a_leaf", {{6}}, [](const Tensors& t) { return t[0].reshape(Shape(3, 2)); }},
     {"transpose", {{3, 4}}, [](const Tensors& t) { return square(transpose(t[0])); }},
@@ -161,14 +161,14 @@ const OperationCase cases[] = {
 
 }  // namespace
 
-std::span<const OperationCase> shape_cases() { return cases; }
+std::span<const OperationCase> shape_cases() { return shape_gradient_cases; }
 
 namespace {
 
 class ShapeGradient : public ::testing::TestWithParam<OperationCase> {};
 TEST_P(ShapeGradient, AgreesWithDifferences) { check_gradients_of(GetParam()); }
 TEST_P(ShapeGradient, HasGradientsItself) { check_second_order_of(GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Table, ShapeGradient, ::testing::ValuesIn(cases), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Table, ShapeGradient, ::testing::ValuesIn(shape_gradient_cases), name_of_case);
 
 }  // namespace
 }  // namespace asyncgrad::tests

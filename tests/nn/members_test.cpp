@@ -53,7 +53,7 @@ TEST(Members, FunctionsHaveNone) {
   EXPECT_TRUE(state([](const Tensor& x) { return x; }).empty());
 }
 
-struct Named {
+struct TwoNames {
   std::string first, second;
   Tensor a = zeros({1}), b = zeros({1});
   void members(Members& m) {
@@ -63,14 +63,15 @@ struct Named {
 };
 
 TEST(Members, NamesAreCheckedAndUnique) {
-  EXPECT_THAT(message_of([] { state(Named{.first = "a", .second = "a"}); }), HasSubstr("two members are called \"a\""));
-  EXPECT_THAT(message_of([] { state(Named{.first = "", .second = "b"}); }), HasSubstr("must not be empty"));
-  EXPECT_THAT(message_of([] { state(Named{.first = "a.b", .second = "b"}); }), HasSubstr("\"a.b\""));
+  EXPECT_THAT(message_of([] { state(TwoNames{.first = "a", .second = "a"}); }),
+              HasSubstr("two members are called \"a\""));
+  EXPECT_THAT(message_of([] { state(TwoNames{.first = "", .second = "b"}); }), HasSubstr("must not be empty"));
+  EXPECT_THAT(message_of([] { state(TwoNames{.first = "a.b", .second = "b"}); }), HasSubstr("\"a.b\""));
 }
 
 // Clones and summaries come from the same lists.
 TEST(Members, NamesAreCheckedInEveryFunction) {
-  const Named twice{.first = "a", .second = "a"};
+  const TwoNames twice{.first = "a", .second = "a"};
   EXPECT_EQ(message_of([&] { clone(twice); }), "[members] two members are called \"a\"; each needs a name of its own");
   EXPECT_EQ(message_of([&] { summary(twice); }),
             "[members] two members are called \"a\"; each needs a name of its own");

@@ -9,16 +9,16 @@ namespace {
 
 using tests::bits;
 using tests::LayerCase;
-using Bits = std::vector<std::vector<std::uint64_t>>;
+using TrainingBits = std::vector<std::vector<std::uint64_t>>;
 
 // Two steps of training: the losses, the gradients of x, and all parameters and states.
-Bits bits_of_training(const LayerCase& row, bool is_recomputed_by_hand) {
+TrainingBits bits_of_training(const LayerCase& row, bool is_recomputed_by_hand) {
   manual_seed(3);
   Generator generator(5);
   nn::Sequential net = row.make(&generator);
   net(row.draw_input());  // layers of a size that the first input decides
   std::vector<Tensor> parameters = nn::parameters(net);
-  Bits found;
+  TrainingBits found;
   for (int step = 0; step < 2; ++step) {
     const Tensor x = row.draw_input();
     {
@@ -45,7 +45,7 @@ class LayersThatAreDropped : public testing::TestWithParam<LayerCase> {
     set_engine_options({});
   }
   static void expect_same_bits(bool is_recomputed_by_hand = false) {
-    const Bits expected = bits_of_training(GetParam(), is_recomputed_by_hand);
+    const TrainingBits expected = bits_of_training(GetParam(), is_recomputed_by_hand);
     set_engine_options({.workers = 2, .memory_budget = MemoryBudget::bytes(1), .recompute_to_fit = true});
     detail::Plan::get().drop_all(true);
     EXPECT_EQ(bits_of_training(GetParam(), is_recomputed_by_hand), expected);

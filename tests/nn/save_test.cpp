@@ -29,7 +29,7 @@ std::vector<std::string> contents(const std::vector<std::pair<std::string, Tenso
 }
 
 // A network with several types, a buffer, an absent tensor and a shared one.
-struct Net {
+struct SavedNet {
   Dense first{3, 4}, exact{4, 2, nullptr, {.dtype = float64}};
   Tensor tied = first.weight, counts = zeros({2}, {.dtype = int64}), absent;
   void members(Members& m) {
@@ -84,10 +84,10 @@ class Save : public testing::Test {
 };
 
 TEST_F(Save, KeepsEveryTensor) {
-  Net net;
+  SavedNet net;
   net.counts.fill_(7);
   save(file(), net);
-  Net other;
+  SavedNet other;
   const Tensor weight = other.first.weight;
   ASSERT_NE(contents(state(other)), contents(state(net)));
   load(file(), other);
@@ -163,7 +163,7 @@ TEST_F(Save, ListsAllThatDoesNotFit) {
        {"exact.weight", zeros({4, 2}, {.dtype = float64})},
        {"left.over", zeros({5})},
        {"tied", zeros({3, 4, 1})}});
-  Net net;
+  SavedNet net;
   EXPECT_EQ(refusal(net),
             "[nn::load] does not fit:\n"
             "  \"first.bias\" is F64 (4) in the file, F32 (4) here; nothing is converted, so make it float64 here\n"
@@ -178,7 +178,7 @@ TEST_F(Save, ListsAllThatDoesNotFit) {
 
 TEST_F(Save, NotStrictTakesWhatBothHave) {
   put({{"first.bias", ones({4})}, {"left.over", zeros({5})}});
-  Net net;
+  SavedNet net;
   const std::vector<float> weight = net.first.weight.to_vector<float>();
   load(file(), net, {.strict = false});
   EXPECT_THAT(net.first.bias.to_vector<float>(), ElementsAre(1, 1, 1, 1));
@@ -229,12 +229,12 @@ TEST_F(Save, BadRenamesAreListed) {
 }
 
 TEST_F(Save, ASharedTensorNeedsOneOfItsNames) {
-  Net net;
+  SavedNet net;
   save(file(), net);
   auto tensors = state(net);
   std::erase_if(tensors, [](const auto& entry) { return entry.first == "first.weight"; });
   put(tensors);
-  Net other;
+  SavedNet other;
   load(file(), other);
   EXPECT_EQ(other.first.weight.to_vector<float>(), net.first.weight.to_vector<float>());
   tensors.emplace_back("first.weight", zeros({3, 4}));
@@ -269,7 +269,7 @@ TEST_F(Save, LeavesTheOldFileIfAnythingFails) {
 }
 
 TEST_F(Save, QueuedKeepsTheValuesAsOfTheCall) {
-  Net net;
+  SavedNet net;
   net.counts.fill_(7);
   const auto saved = contents(state(net));
   const Tensor bytes = save_queued(file(), net);
@@ -278,7 +278,7 @@ TEST_F(Save, QueuedKeepsTheValuesAsOfTheCall) {
   net.first.weight.fill_(0);
   const std::int64_t size_bytes = bytes.item<std::int64_t>();  // waits
   EXPECT_EQ(size_bytes, static_cast<std::int64_t>(std::filesystem::file_size(file())));
-  Net other;
+  SavedNet other;
   load(file(), other);
   EXPECT_EQ(contents(state(other)), saved);
 }

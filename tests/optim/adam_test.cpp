@@ -15,9 +15,9 @@ using testing::Pointwise;
 using tests::message_of;
 
 // The formula of adam.h, written plainly.
-class Reference {
+class AdamReference {
  public:
-  Reference(Values parameter, AdamOptions options, bool decoupled = false)
+  AdamReference(Values parameter, AdamOptions options, bool decoupled = false)
       : p_(std::move(parameter)), m_(p_.size(), 0), v_(p_.size(), 0), options_(options), decoupled_(decoupled) {}
   void step(const Values& gradient) {
     const AdamOptions& o = options_;
@@ -65,7 +65,7 @@ TEST(Adam, FollowsTheFormulaWithEveryOption) {
             .lr = 0.3, .beta1 = 0.8, .beta2 = 0.95, .epsilon = epsilon, .weight_decay = weight_decay};
         const Values a{1, -2, 3}, b{0.5};
         const std::unique_ptr<Optimizer> adam = made({leaf(a), leaf(b)}, options, decoupled);
-        expect_steps_of<Reference>({{a, options, decoupled}, {b, options, decoupled}}, *adam);
+        expect_steps_of<AdamReference>({{a, options, decoupled}, {b, options, decoupled}}, *adam);
       }
     }
   }
@@ -118,7 +118,7 @@ TEST(Adam, InFloat32EverySizeFollowsTheReference) {
     SCOPED_TRACE(size);
     const Values start = some_values(size);
     const Tensor p = parameter(Tensor::from(start, {size}).to(float32));
-    Reference reference(start, options);
+    AdamReference reference(start, options);
     Adam adam({p}, options);
     for (int step = 0; step < 3; ++step) {
       adam.zero_grad();
@@ -132,7 +132,7 @@ TEST(Adam, InFloat32EverySizeFollowsTheReference) {
 
 TEST(Adam, ManySmallParametersAreOneOperation) {
   std::vector<Tensor> parameters;
-  std::vector<Reference> references;
+  std::vector<AdamReference> references;
   for (std::size_t i = 0; i < 300; ++i) {
     parameters.push_back(leaf(some_values(1 + i % 20)));
     references.emplace_back(some_values(1 + i % 20), AdamOptions{.lr = 0.1});

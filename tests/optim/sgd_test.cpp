@@ -11,9 +11,9 @@ using testing::HasSubstr;
 using tests::message_of;
 
 // The formula of sgd.h, written plainly.
-class Reference {
+class SgdReference {
  public:
-  Reference(Values parameter, SGDOptions options) : p_(std::move(parameter)), v_(p_.size(), 0), options_(options) {}
+  SgdReference(Values parameter, SGDOptions options) : p_(std::move(parameter)), v_(p_.size(), 0), options_(options) {}
   void step(const Values& gradient) {
     for (std::size_t i = 0; i < p_.size(); ++i) {
       const double g = gradient[i] + options_.weight_decay * p_[i];
@@ -37,7 +37,7 @@ TEST(SGD, FollowsTheFormulaWithEveryOption) {
         const SGDOptions options{.lr = 0.3, .momentum = momentum, .weight_decay = weight_decay, .nesterov = nesterov};
         const Values a{1, -2, 3}, b{0.5};
         SGD sgd({leaf(a), leaf(b)}, options);
-        expect_steps_of<Reference>({{a, options}, {b, options}}, sgd);
+        expect_steps_of<SgdReference>({{a, options}, {b, options}}, sgd);
       }
     }
   }

@@ -7,9 +7,9 @@ namespace {
 
 // The shapes have every length of a vector and the lengths beside it, columns, several tiles and several blocks of
 // sums.
-const Shape shapes[] = {{5, 3},       {130, 17},       {3, 70},        {3, 2, 1, 7},    {4, 3, 4, 4},
-                        {9, 5, 7, 7}, {3, 2, 9, 15},   {2, 3, 50, 90}, {200, 30, 4, 4}, {1100, 3, 2, 2},
-                        {2000, 40},   {4, 1, 3, 5, 2}, {1, 3, 4, 4},   {1, 2, 5},       {6, 3, 1, 1}};
+const Shape batch_norm_shapes[] = {{5, 3},       {130, 17},       {3, 70},        {3, 2, 1, 7},    {4, 3, 4, 4},
+                                   {9, 5, 7, 7}, {3, 2, 9, 15},   {2, 3, 50, 90}, {200, 30, 4, 4}, {1100, 3, 2, 2},
+                                   {2000, 40},   {4, 1, 3, 5, 2}, {1, 3, 4, 4},   {1, 2, 5},       {6, 3, 1, 1}};
 
 struct BatchNormOperands {
   Tensor x, weight, bias;
@@ -32,7 +32,7 @@ Decomposed decomposed(const BatchNormOperands& o) {
 }
 
 TEST(BatchNorm, IsTheDecomposedForm) {
-  for (const Shape& shape : shapes) {
+  for (const Shape& shape : batch_norm_shapes) {
     SCOPED_TRACE(shape.str());
     const BatchNormOperands o = operands(shape);
     const Decomposed expected = decomposed(o);
@@ -49,7 +49,7 @@ TEST(BatchNorm, IsTheDecomposedForm) {
 }
 
 TEST(BatchNormWith, TakesTheStatisticsItIsGiven) {
-  for (const Shape& shape : shapes) {
+  for (const Shape& shape : batch_norm_shapes) {
     const BatchNormOperands o = operands(shape);
     const Tensor mean = random64({shape[1]}, 4), variance = random64({shape[1]}, 5, 0.5, 2);
     expect_near(batch_norm_with(o.x, mean, variance, o.weight, o.bias),
@@ -66,7 +66,7 @@ std::vector<std::vector<double>> gradients(BatchNormFunction norm, BatchNormOper
   return {values(o.x.grad()), values(o.weight.grad()), values(o.bias.grad())};
 }
 void expect_alike(BatchNormFunction norm, BatchNormFunction decomposed_form) {
-  for (const Shape& shape : shapes) {
+  for (const Shape& shape : batch_norm_shapes) {
     SCOPED_TRACE(shape.str());
     const BatchNormOperands o = operands(shape);
     const auto expected = gradients(decomposed_form, o, float64), found = gradients(norm, o, float64);

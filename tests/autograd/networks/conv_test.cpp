@@ -9,7 +9,7 @@
 namespace asyncgrad::tests {
 namespace {
 
-constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t largest_int64 = std::numeric_limits<std::int64_t>::max();
 
 // The formula of the header, term by term.
 std::vector<double> by_definition(const ConvCase& c, const Tensor& x, const Tensor& weight, const Tensor& bias,
@@ -304,7 +304,8 @@ TEST(Conv2d, RefusesWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(refused(zeros({6, 3, 3, 3}), {}, {}),
             "[conv2d] the weight is for x (N, 3, H, W) in 1 group: x (2, 4, 5, 5), weight (6, 3, 3, 3); a weight (6, "
             "4, 3, 3) fits x");
-  for (const std::int64_t groups : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{3}, std::int64_t{4}, largest}) {
+  for (const std::int64_t groups :
+       {std::int64_t{-1}, std::int64_t{0}, std::int64_t{3}, std::int64_t{4}, largest_int64}) {
     EXPECT_TRUE(has_parts(refused(w, {}, {.groups = groups}), {"[conv2d] the", std::to_string(groups) + " groups"}));
   }
   EXPECT_EQ(refused(zeros({6, 4, 0, 3}), {}, {}),
@@ -316,11 +317,12 @@ TEST(Conv2d, RefusesWhatDoesNotFitAtTheCall) {
   EXPECT_EQ(refused(w, {}, {.dilation = 3}),
             "[conv2d] the kernel is larger than the padded input: input (5, 5), kernel (3, 3), padding (0, 0), "
             "dilation (3, 3); take a smaller kernel, or fewer strides and pools before it");
-  for (const Conv2dOptions& options : {Conv2dOptions{.padding = largest}, Conv2dOptions{.dilation = largest}}) {
+  for (const Conv2dOptions& options :
+       {Conv2dOptions{.padding = largest_int64}, Conv2dOptions{.dilation = largest_int64}}) {
     EXPECT_TRUE(has_parts(refused(w, {}, options), {"[conv2d] numbers are too large: input (5, 5)"}));
   }
-  EXPECT_NE(refused(w, {}, {.padding = largest / 4}), "");
-  EXPECT_EQ(conv2d(x, w, {}, {.stride = largest}).shape(), Shape(2, 6, 1, 1));
+  EXPECT_NE(refused(w, {}, {.padding = largest_int64 / 4}), "");
+  EXPECT_EQ(conv2d(x, w, {}, {.stride = largest_int64}).shape(), Shape(2, 6, 1, 1));
   EXPECT_EQ(message_of([&] { conv2d(x.to(int64), w.to(int64)); }),
             "[conv2d] int64 is not supported: x int64 (2, 4, 5, 5); x.to(ag::float32) converts it");
   EXPECT_TRUE(has_parts(refused(w.to(float64), {}, {}), {"[conv2d]", "float32", "float64"}));

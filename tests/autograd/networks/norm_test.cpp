@@ -15,11 +15,11 @@ NormOperands operands(const Shape& x, const Shape& row) {
 
 // The rows have every length of a vector and the lengths beside it, and some shapes have several blocks of sums or
 // tiles.
-const Shape shapes[] = {{3, 1},    {5, 2},  {1, 40},  {40},     {4, 15},   {2, 3, 17},
-                        {130, 32}, {7, 64}, {3, 100}, {2, 513}, {2, 5000}, {2100, 33}};
+const Shape norm_shapes[] = {{3, 1},    {5, 2},  {1, 40},  {40},     {4, 15},   {2, 3, 17},
+                             {130, 32}, {7, 64}, {3, 100}, {2, 513}, {2, 5000}, {2100, 33}};
 
 TEST(LayerNorm, IsTheDecomposedForm) {
-  for (const Shape& shape : shapes) {
+  for (const Shape& shape : norm_shapes) {
     SCOPED_TRACE(shape.str());
     const NormOperands o = operands(shape, {shape[-1]});
     const std::vector<double> expected = values(detail::decomposed_layer_norm(o.x, o.weight, o.bias, {}));
@@ -48,7 +48,7 @@ std::vector<std::vector<double>> gradients(NormFunction norm, NormOperands o) {
 }
 
 void expect_alike(NormFunction norm, NormFunction composed) {
-  for (const Shape& shape : shapes) {
+  for (const Shape& shape : norm_shapes) {
     SCOPED_TRACE(shape.str());
     const NormOperands o = operands(shape, {shape[-1]});
     const auto expected = gradients(composed, o), found = gradients(norm, o);

@@ -10,7 +10,7 @@
 namespace asyncgrad::tests {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 using Places = std::vector<std::int64_t>;
 
 // The places of a line's elements in their order, written plainly.
@@ -49,7 +49,7 @@ TEST(Sort, IsStableAlongEveryAxis) {
 }
 
 TEST(Sort, NaNCountsAsTheLargest) {
-  const Tensor x = Tensor::from<double>({2, nan, -1, nan, 5}, {5});
+  const Tensor x = Tensor::from<double>({2, no_number, -1, no_number, 5}, {5});
   EXPECT_EQ(argsort(x).to_vector<std::int64_t>(), (Places{2, 0, 4, 1, 3}));
   EXPECT_EQ(argsort(x, {.descending = true}).to_vector<std::int64_t>(), (Places{1, 3, 4, 0, 2}));
   EXPECT_EQ(topk(x, 2, {.largest = false}).values.to_vector<double>(), (std::vector<double>{-1, 2}));
@@ -95,7 +95,7 @@ TEST(IndexAdd, AddsRowsInTheirOrder) {
 }
 
 TEST(Selection, WaitsForValues) {
-  const Tensor x = Tensor::from<double>({0, 3, -1, 0, nan, 3}, {2, 3});
+  const Tensor x = Tensor::from<double>({0, 3, -1, 0, no_number, 3}, {2, 3});
   EXPECT_EQ(nonzero(x).to_vector<std::int64_t>(), (Places{0, 1, 0, 2, 1, 1, 1, 2}));
   EXPECT_EQ(nonzero(zeros({2, 2})).shape(), Shape(0, 2));
   Tensor leaf = parameter(x.clone());

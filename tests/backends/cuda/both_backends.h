@@ -22,6 +22,9 @@ void run_on_cuda(Op op, const std::vector<View>& views, const Attributes& attrib
   run_kernel(cuda_backend(), op, views, attributes, &at_once());
 }
 
+// Of operations that have none.
+struct WithoutAttributes {};
+
 // The shape of the operand that is reduced, or normalised, along the axis.
 inline Shape shape_of(const ReduceAttributes& a) { return {a.outer, a.axis, a.inner}; }
 

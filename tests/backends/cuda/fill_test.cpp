@@ -37,8 +37,6 @@ TEST(CudaArange, IsTheCpus) {
   });
 }
 
-struct NoAttributes {};
-
 // From any type to any other.
 TEST(CudaCopy, ConvertsAsTheCpu) {
   for_types([]<class From>(From) {
@@ -55,7 +53,7 @@ TEST(CudaCopy, ConvertsAsTheCpu) {
         BothBackends()
             .output<To>(shape)
             .input(shape, values)
-            .run(Op::copy, NoAttributes())
+            .run(Op::copy, WithoutAttributes())
             .template expect_close<To>(0);
       }
     });

@@ -9,7 +9,7 @@
 namespace asyncgrad::tests {
 namespace {
 
-constexpr int programs = is_sanitized ? 4 : 20;
+constexpr int cuda_programs = is_sanitized ? 4 : 20;
 
 class CudaPrograms : public testing::TestWithParam<std::vector<Device>> {
  protected:
@@ -18,7 +18,7 @@ class CudaPrograms : public testing::TestWithParam<std::vector<Device>> {
 
 TEST_P(CudaPrograms, GiveTheBitsOfRunningAtTheCall) {
   std::int64_t replays = 0;
-  for (std::uint64_t seed = 0; seed < programs; ++seed) {
+  for (std::uint64_t seed = 0; seed < cuda_programs; ++seed) {
     FakeGpus gpus({.reach_each_other = seed % 2 == 0, .seed = seed});
     const ProgramOptions program{.seed = seed, .devices = GetParam()};
     const Outcome expected = run_program(program, {.schedule = Schedule::immediate});

@@ -63,8 +63,6 @@ TEST(CudaLogSoftmaxGrad, IsTheCpus) {
   });
 }
 
-struct NoAttributes {};
-
 std::vector<std::int64_t> labels_of(std::int64_t samples, std::int64_t classes) {
   std::vector<std::int64_t> labels;
   for (std::int64_t i = 0; i < samples; ++i) labels.push_back(i * 7919 % classes);
@@ -79,14 +77,14 @@ TEST(CudaCrossEntropy, IsTheCpus) {
           .output<T>(samples)
           .template random_input<T>({samples, classes}, -20, 20)
           .input({samples}, labels_of(samples, classes))
-          .run(Op::cross_entropy, NoAttributes())
+          .run(Op::cross_entropy, WithoutAttributes())
           .template expect_close<T>(4, 20);
       BothBackends()
           .output<T>({samples, classes})
           .template random_input<T>({samples, classes}, -20, 20)
           .input({samples}, labels_of(samples, classes))
           .template random_input<T>({samples})
-          .run(Op::cross_entropy_grad, NoAttributes())
+          .run(Op::cross_entropy_grad, WithoutAttributes())
           .template expect_close<T>(16, 0.01);
     });
   }
@@ -96,8 +94,8 @@ TEST(CudaCrossEntropy, IsTheCpus) {
 TEST(CudaCrossEntropy, OfALabelThatIsNotThereIsNan) {
   const Array logits({3, 2}, std::vector<float>{1, 2, 3, 4, 5, 6}), labels({3}, std::vector<std::int64_t>{2, 1, -1});
   const Array dy({3}, std::vector<float>{1, 1, 1}), loss({3}, float32), dlogits({3, 2}, float32);
-  run_on_cuda(Op::cross_entropy, {written(loss), read(logits), read(labels)}, NoAttributes());
-  run_on_cuda(Op::cross_entropy_grad, {written(dlogits), read(logits), read(labels), read(dy)}, NoAttributes());
+  run_on_cuda(Op::cross_entropy, {written(loss), read(logits), read(labels)}, WithoutAttributes());
+  run_on_cuda(Op::cross_entropy_grad, {written(dlogits), read(logits), read(labels), read(dy)}, WithoutAttributes());
   for (const int sample : {0, 1, 2}) {
     const bool is_there = sample == 1;
     EXPECT_EQ(std::isnan(loss.values<float>()[static_cast<std::size_t>(sample)]), !is_there);

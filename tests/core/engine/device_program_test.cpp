@@ -10,7 +10,7 @@
 namespace asyncgrad::tests {
 namespace {
 
-constexpr int programs = is_sanitized ? 8 : 40;
+constexpr int device_programs = is_sanitized ? 8 : 40;
 
 constexpr MemoryBudget budgets[] = {MemoryBudget::automatic(), MemoryBudget::bytes(0), MemoryBudget::unbounded()};
 
@@ -38,7 +38,7 @@ class DevicePrograms : public testing::Test {
 };
 
 TEST_F(DevicePrograms, OnPartsOfTheCpuGiveTheBitsOfOne) {
-  for (std::uint64_t seed = 0; seed < programs; ++seed) {
+  for (std::uint64_t seed = 0; seed < device_programs; ++seed) {
     const ProgramOptions on_one{.seed = seed, .devices = {"cpu", "cpu"}};
     const Outcome bits = run_program(on_one, {.schedule = Schedule::immediate});
     const ProgramOptions program{.seed = seed, .devices = {"cpu:0", "cpu:1"}};
@@ -54,7 +54,7 @@ TEST_F(DevicePrograms, OnPartsOfTheCpuGiveTheBitsOfOne) {
 }
 
 TEST_F(DevicePrograms, OnPartsOfTheCpuFailTheSameWay) {
-  for (std::uint64_t seed = 500; seed < 500 + programs; ++seed) {
+  for (std::uint64_t seed = 500; seed < 500 + device_programs; ++seed) {
     const ProgramOptions program{.seed = seed, .with_failures = true, .devices = {"cpu:0", "cpu:1"}};
     const Outcome expected = run_program(program, {.workers = 1, .inline_tiny = false, .cpu_parts = 2});
     const RandomDelays delays(seed);
@@ -66,7 +66,7 @@ TEST_F(DevicePrograms, OnPartsOfTheCpuFailTheSameWay) {
 class AsynchronousPrograms : public DevicePrograms, public testing::WithParamInterface<std::vector<Device>> {};
 
 TEST_P(AsynchronousPrograms, GiveTheBitsOfTheCpu) {
-  for (std::uint64_t seed = 0; seed < programs; ++seed) {
+  for (std::uint64_t seed = 0; seed < device_programs; ++seed) {
     const ProgramOptions on_one{.seed = seed, .devices = {"cpu", "cpu"}};
     const Outcome bits = run_program(on_one, {.schedule = Schedule::immediate});
     const FakeDevices devices({.seed = seed});
@@ -81,7 +81,7 @@ TEST_P(AsynchronousPrograms, GiveTheBitsOfTheCpu) {
 
 // Some operations fail when they are issued.
 TEST_P(AsynchronousPrograms, FailTheSameWay) {
-  for (std::uint64_t seed = 700; seed < 700 + programs; ++seed) {
+  for (std::uint64_t seed = 700; seed < 700 + device_programs; ++seed) {
     const FakeDevices devices({.seed = seed});
     const RandomDelays delays(seed, /*fail_one_in=*/40);
     const ProgramOptions program{.seed = seed, .devices = GetParam()};

@@ -11,9 +11,9 @@ namespace asyncgrad::detail {
 namespace {
 
 // The rule as admission.h states it, written plainly.
-class Model {
+class AdmissionModel {
  public:
-  explicit Model(MemoryBudget budget) : budget_(budget) {}
+  explicit AdmissionModel(MemoryBudget budget) : budget_(budget) {}
   void queue(std::uint64_t number, std::int64_t serial) {
     serial_[number] = serial;
     largest_ = std::max(largest_, serial);
@@ -68,7 +68,7 @@ void compare_with_model(MemoryBudget budget, std::uint64_t seed) {
   constexpr std::size_t slots = 64;
   Admission admission(slots);
   admission.set_budget(budget);
-  Model model(budget);
+  AdmissionModel model(budget);
   std::mt19937_64 random(seed);
   std::atomic<std::uint64_t> oldest{1};
   std::uint64_t next = 1;
