@@ -44,8 +44,9 @@ class Checkpoint:
         if os.path.exists(path):
             checkpoint.load(path)
 
-    Parts are layers, optimisers, schedules, generators, tensors, and dicts of numbers, texts and tensors, which load()
-    changes.
+    Parts are layers, optimisers, schedules, weight averages, Batches, dist.Parts, generators, tensors, and dicts of
+    numbers, texts and tensors, which load() changes; and objects with get_state(), which gives such a dict, and
+    set_state(), which takes it.
     """
 
     def __init__(self, **parts):

@@ -94,7 +94,7 @@ def roll(x, shift, axis=None):
 
 
 def root_of_variance(variance):
-    """The standard deviation. Its gradient is 0 where it is 0, as all elements are equal there; that of a root is infinite."""
+    """The standard deviation. Where it is 0 all elements are equal, and its gradient is 0, though that of a root is infinite."""
     if not variance.requires_grad:
         return variance.sqrt()
     is_zero = variance == 0

@@ -21,7 +21,7 @@ struct Node {
                              optim::Schedule*, optim::Plateau*, optim::WeightAverage*, PythonBatches*, dist::Parts*,
                              std::unique_ptr<Node>, std::unique_ptr<PythonMember>>;
   std::vector<std::pair<std::string, Value>> entries;
-  // Takes the values of the entries when they are loaded, by set_state(): counts and rates.
+  // If there is one, its set_state() gets the entries, which are counts and rates, once they are loaded.
   nb::object restored;
 
   // Calls the function with each name and what it stands for.
