@@ -67,12 +67,13 @@ def meshgrid(*axes, indexing="xy"):
 def repeat(x, repeats, axis=None):
     """Each element of an axis, repeated: (A, B) along axis 0 -> (A repeats, B)."""
     x, repeats = as_tensor(x), _count("repeats", repeats)
+    reshape = _core.Tensor.reshape  # that of MXNet's arrays copies
     if axis is None:
-        x, axis = x.reshape(-1), 0
+        x, axis = reshape(x, -1), 0
     shape, axis = list(x.shape), axis_of(axis, x.ndim)
     outer, inner = math.prod(shape[: axis + 1]), math.prod(shape[axis + 1 :])
     shape[axis] *= repeats
-    return x.reshape(outer, 1, inner).broadcast_to((outer, repeats, inner)).reshape(*shape)
+    return reshape(reshape(x, outer, 1, inner).broadcast_to((outer, repeats, inner)), *shape)
 
 
 def roll(x, shift, axis=None):
