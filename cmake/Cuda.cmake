@@ -11,7 +11,9 @@ set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 
 file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS backends/cuda/*.cpp backends/cuda/*.cu)
 target_sources(asyncgrad PRIVATE ${cuda_sources})
-set_target_properties(asyncgrad PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}")
+# The target is older than the language, whose settings it does not have.
+set_target_properties(asyncgrad PROPERTIES
+  CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}" CUDA_COMPILER_LAUNCHER "${CMAKE_CUDA_COMPILER_LAUNCHER}")
 # Kernels call the formulas, which are constexpr. No product is fused with a sum unless the source says so.
 target_compile_options(asyncgrad PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr --fmad=false>)
 target_compile_definitions(asyncgrad PRIVATE ASYNCGRAD_CUDA)
