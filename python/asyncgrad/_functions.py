@@ -67,7 +67,7 @@ def meshgrid(*axes, indexing="xy"):
 def repeat(x, repeats, axis=None):
     """Each element of an axis, repeated: (A, B) along axis 0 -> (A repeats, B)."""
     x, repeats = as_tensor(x), _count("repeats", repeats)
-    reshape = _core.Tensor.reshape  # that of MXNet's arrays copies
+    reshape = _core.Tensor.reshape  # that of a derived class may copy
     if axis is None:
         x, axis = reshape(x, -1), 0
     shape, axis = list(x.shape), axis_of(axis, x.ndim)

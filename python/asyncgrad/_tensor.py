@@ -99,7 +99,7 @@ def flatten(self):
 
 def std(self, axis=None, ddof=0, keepdims=False):
     """The square root of var(), whose gradient is 0 where all elements are equal."""
-    # Tensor's own var(): that of a derived class may round, as MXNet's does with integers.
+    # Tensor's own var(): that of a derived class may round integers.
     return root_of_variance(Tensor.var(as_tensor(self), axis, ddof, keepdims))
 
 
