@@ -4,7 +4,6 @@
 //
 // Every sum is one chain in a fixed order: over blocks of channels, and over the elements of the kernel in each channel.
 #include <algorithm>
-#include <optional>
 
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/windows/conv_block_of_pixels.h"
@@ -37,15 +36,18 @@ ConvOperands<T> operands_of(const KernelCall& call, const ConvExtents& e, bool o
   return o;
 }
 
-template <class T>
-ConvPlan plan_of(const ConvExtents& e, bool of_inputs) {
-  return conv_plan(e, of_inputs, conv_products().of<T>().lanes);
+// Visits how the operation is computed: with a DepthwisePlan, an ImagesPlan or a ConvPlan.
+template <bool of_inputs, class T, class Visit>
+auto with_plan(const KernelCall& call, Visit visit) {
+  const ConvExtents e = extents_of(call, of_inputs);
+  if (const auto plan = depthwise_plan<T>(e, of_inputs ? Op::conv_input : Op::conv)) return visit(*plan);
+  if (const auto plan = images_plan<T>(e, of_inputs)) return visit(*plan);
+  return visit(conv_plan(e, of_inputs, conv_products().of<T>().lanes));
 }
 
-template <class T>
-void run_tile(const KernelCall& call, bool of_inputs, int tile) {
+template <bool of_inputs, class T>
+void run_tile(const ConvPlan& plan, const KernelCall& call, int tile) {
   const ConvExtents e = extents_of(call, of_inputs);
-  const ConvPlan plan = plan_of<T>(e, of_inputs);
   const ConvOperands<T> operands = operands_of<T>(call, e, of_inputs);
   ConvScratch scratch(call.scratch);
   const ConvMemory<T> memory(scratch, plan);
@@ -61,43 +63,46 @@ void run_tile(const KernelCall& call, bool of_inputs, int tile) {
     unit += of_this.end - of_this.begin;
   }
 }
+template <bool of_inputs, class T>
+void run_tile(const ImagesPlan& plan, const KernelCall& call, int tile) {
+  run_images(plan, operands_of<T>(call, plan.extents, of_inputs), call.scratch, tile);
+}
+template <bool of_inputs, class T>
+void run_tile(const DepthwisePlan& plan, const KernelCall& call, int tile) {
+  run_depthwise<T>(plan, call, tile);
+}
 
 template <class T>
-std::optional<DepthwisePlan> depthwise(const ConvExtents& e, bool of_inputs) {
-  return depthwise_plan<T>(e, of_inputs ? Op::conv_input : Op::conv);
+std::int64_t bytes_of(const ConvPlan& plan) {
+  ConvScratch scratch(nullptr);
+  const ConvMemory<T> memory(scratch, plan);
+  return scratch.taken_bytes();
+}
+template <class T>
+std::int64_t bytes_of(const ImagesPlan& plan) {
+  return images_scratch_bytes<T>(plan);
+}
+template <class T>
+std::int64_t bytes_of(const DepthwisePlan& plan) {
+  return depthwise_scratch_bytes<T>(plan);
 }
 
 template <bool of_inputs>
 void run(const KernelCall& call, int tile) {
   visit_floating(call.dtype(0), [&]<class T>(T) {
-    if (const auto plan = depthwise<T>(extents_of(call, of_inputs), of_inputs)) {
-      run_depthwise<T>(*plan, call, tile);
-    } else if (const auto of_images = images_plan<T>(extents_of(call, of_inputs), of_inputs)) {
-      run_images(*of_images, operands_of<T>(call, of_images->extents, of_inputs), call.scratch, tile);
-    } else {
-      run_tile<T>(call, of_inputs, tile);
-    }
+    with_plan<of_inputs, T>(call, [&](const auto& plan) { run_tile<of_inputs, T>(plan, call, tile); });
   });
 }
 template <bool of_inputs>
 int tiles(const KernelCall& call) {
   return static_cast<int>(in_type_of(call, [&]<class T>(T) -> std::int64_t {
-    const ConvExtents e = extents_of(call, of_inputs);
-    if (const auto plan = depthwise<T>(e, of_inputs)) return plan->tiles();
-    if (const auto plan = images_plan<T>(e, of_inputs)) return plan->tiles();
-    const ConvPlan plan = plan_of<T>(e, of_inputs);
-    return tile_count(plan.units(), plan.units_per_tile);
+    return with_plan<of_inputs, T>(call, [](const auto& plan) { return plan.tiles(); });
   }));
 }
 template <bool of_inputs>
 std::int64_t scratch_bytes(const KernelCall& call) {
   return in_type_of(call, [&]<class T>(T) {
-    const ConvExtents e = extents_of(call, of_inputs);
-    if (const auto plan = depthwise<T>(e, of_inputs)) return depthwise_scratch_bytes<T>(*plan);
-    if (const auto plan = images_plan<T>(e, of_inputs)) return images_scratch_bytes<T>(*plan);
-    ConvScratch scratch(nullptr);
-    const ConvMemory<T> memory(scratch, plan_of<T>(e, of_inputs));
-    return scratch.taken_bytes();
+    return with_plan<of_inputs, T>(call, [](const auto& plan) { return bytes_of<T>(plan); });
   });
 }
 template <bool of_inputs>

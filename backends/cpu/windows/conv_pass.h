@@ -44,6 +44,7 @@ struct ConvPlan {
   std::int64_t output_parts = 1, units_per_tile = 1;
 
   std::int64_t units() const { return row_passes * column_passes * grid.count() * groups * output_parts; }
+  int tiles() const { return tile_count(units(), units_per_tile); }
 };
 
 // For vectors of so many elements.
