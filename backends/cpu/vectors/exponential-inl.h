@@ -67,7 +67,7 @@ HWY_INLINE V exponential(V x) {
   using T = hn::TFromV<V>;
   const hn::ScalableTag<T> d;
   if constexpr (sizeof(T) == 4) {
-    // What becomes 0 is left out: products that are not normal numbers take long.
+    // An x whose power is 0 is left out, as products that are not normal numbers take long.
     const auto is_some = hn::Ge(x, hn::Set(d, T{-104}));
     const V y = float_exponential(hn::IfThenElseZero(is_some, hn::Min(x, hn::Set(d, T{89}))));
     return hn::IfThenElse(hn::Eq(x, x), hn::IfThenElseZero(is_some, y), x);

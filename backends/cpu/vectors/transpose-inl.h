@@ -45,21 +45,21 @@ HWY_INLINE void transpose_square(const T* from, std::int64_t from_row, T* to, st
 using Line = float __attribute__((vector_size(64)));
 constexpr bool has_lines = true;
 
-// Of each quarter of two lines: their first two elements in turn, or the last two.
+// These take the first two elements of each quarter of two lines in turn, or its last two.
 HWY_INLINE Line lower_in_turn(Line a, Line b) {
   return __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29);
 }
 HWY_INLINE Line upper_in_turn(Line a, Line b) {
   return __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
 }
-// Of each quarter: the first half of a's and of b's, or the second.
+// These take the first half of each quarter of a and then of b, or the second half.
 HWY_INLINE Line lower_halves(Line a, Line b) {
   return __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
 }
 HWY_INLINE Line upper_halves(Line a, Line b) {
   return __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
 }
-// The quarters 0 and 2 of a and of b, or 1 and 3.
+// These take the quarters 0 and 2 of a and of b, or 1 and 3.
 HWY_INLINE Line even_quarters(Line a, Line b) {
   return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
 }

@@ -1,4 +1,4 @@
-// What a pass of a convolution reads and writes (conv.cpp). Internal.
+// Says what a pass of a convolution (conv.cpp) reads and writes. Internal.
 #pragma once
 
 #include <algorithm>
