@@ -13,6 +13,10 @@ namespace asyncgrad::detail {
 // outside of [0, in).
 struct ConvAxis {
   std::int64_t in, out, kernel, stride, padding, dilation;
+
+  // The extents of the planes that are read and written, by the convolution or by the gradient of its inputs.
+  constexpr std::int64_t read(bool of_inputs) const { return of_inputs ? out : in; }
+  constexpr std::int64_t written(bool of_inputs) const { return of_inputs ? in : out; }
 };
 
 // The extents of one of the three operations, whose operands x, w and y, or their gradients, are these.

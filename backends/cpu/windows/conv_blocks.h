@@ -23,6 +23,10 @@ ConvTaps taps_of_inputs(const ConvAxis& axis, std::int64_t rest);
 inline std::int64_t rest_count(const ConvAxis& axis, std::int64_t rest) {
   return rest < axis.in ? (axis.in - rest - 1) / axis.stride + 1 : 0;
 }
+// Returns how many outputs or, of a pass over these, inputs the longest pass has along an axis.
+inline std::int64_t longest_pass(const ConvAxis& axis, bool of_inputs) {
+  return of_inputs ? rest_count(axis, 0) : axis.out;
+}
 
 // Cuts images of rows x columns outputs into blocks of about max_pixels: of whole images, else of whole rows.
 class ConvGrid {

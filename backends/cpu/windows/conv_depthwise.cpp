@@ -18,8 +18,8 @@ bool cut(DepthwisePlan& p) {
   p.taps = conv_distances(e.height, p.of_inputs(), p.pixels.row_passes);
   p.columns = conv_distances(e.width, p.of_inputs(), p.pixels.column_passes);
   p.row_stride = p.of_inputs() ? 1 : e.height.stride;
-  const std::int64_t rows = p.of_inputs() ? rest_count(e.height, 0) : e.height.out;
-  const std::int64_t columns = p.of_inputs() ? rest_count(e.width, 0) : e.width.out;
+  const std::int64_t rows = longest_pass(e.height, p.of_inputs());
+  const std::int64_t columns = longest_pass(e.width, p.of_inputs());
   p.columns = {p.columns.begin,
                std::max(p.in_width(), p.columns.end + (columns - 1) * (p.of_inputs() ? 1 : e.width.stride))};
   const std::int64_t most_lines = most_elements / p.lanes / p.channels() / p.field_width();
@@ -38,7 +38,7 @@ bool cut(DepthwisePlan& p) {
 bool is_faster(const DepthwisePlan& p) {
   const std::int64_t of_blocks = p.blocks() * p.lanes, groups = p.extents.groups;
   if (2 * groups < of_blocks) return false;
-  const std::int64_t columns = p.of_inputs() ? rest_count(p.extents.width, 0) : p.extents.width.out;
+  const std::int64_t columns = longest_pass(p.extents.width, p.of_inputs());
   const std::int64_t of_vectors = rounded_up(columns, p.lanes);
   constexpr std::int64_t many_taps = 9;
   if (p.op == Op::conv_weight) return true;

@@ -30,10 +30,10 @@ struct DepthwisePlan {
   bool of_inputs() const { return op == Op::conv_input; }
   std::int64_t channels() const { return pixels.channels; }  // of a group, which are read
   std::int64_t outputs() const { return pixels.outputs; }
-  std::int64_t in_height() const { return of_inputs() ? extents.height.out : extents.height.in; }
-  std::int64_t in_width() const { return of_inputs() ? extents.width.out : extents.width.in; }
-  std::int64_t out_height() const { return of_inputs() ? extents.height.in : extents.height.out; }
-  std::int64_t out_width() const { return of_inputs() ? extents.width.in : extents.width.out; }
+  std::int64_t in_height() const { return extents.height.read(of_inputs()); }
+  std::int64_t in_width() const { return extents.width.read(of_inputs()); }
+  std::int64_t out_height() const { return extents.height.written(of_inputs()); }
+  std::int64_t out_width() const { return extents.width.written(of_inputs()); }
   std::int64_t of_weight() const { return extents.outputs * extents.taps(); }  // elements of a group
   // The rows and columns of a strip with its padding, and the rows of its results.
   std::int64_t field_height() const { return (rows_of_strip - 1) * row_stride + taps.end - taps.begin; }

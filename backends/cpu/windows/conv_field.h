@@ -52,6 +52,15 @@ struct ConvTaps {
     const std::int64_t begin = std::clamp(-floor_div(at(tap), stride), outputs.begin, outputs.end);
     return {begin, std::clamp(-floor_div(at(tap) - extent, stride), begin, outputs.end)};
   }
+  // How many elements that some outputs read are inside, each as often as it is read.
+  std::int64_t count_inside(Range outputs) const {
+    std::int64_t sum = 0;
+    for (std::int64_t tap = 0; tap < count; ++tap) {
+      const Range some = outputs_inside(tap, outputs);
+      sum += some.end - some.begin;
+    }
+    return sum;
+  }
   // Whether all that outputs [begin, end) read is inside.
   bool is_inside(Range outputs) const {
     return outputs.begin * stride + std::min(at(0), at(count - 1)) >= 0 &&

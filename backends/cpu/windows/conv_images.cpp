@@ -25,7 +25,7 @@ bool cut(ImagesPlan& p) {
   constexpr std::int64_t most_elements = 1 << 17, wanted_units = 8;
   p.taps = conv_distances(p.extents.height, p.of_inputs, p.pixels.row_passes);
   p.row_stride = p.of_inputs ? 1 : p.extents.height.stride;
-  const std::int64_t rows = p.of_inputs ? rest_count(p.extents.height, 0) : p.extents.height.out;
+  const std::int64_t rows = longest_pass(p.extents.height, p.of_inputs);
   p.strips = std::clamp<std::int64_t>(divided_up(wanted_units, p.units()), 1, rows);
   for (;; p.strips = std::min(rows, 2 * p.strips)) {
     p.rows_of_strip = divided_up(rows, p.strips);

@@ -25,10 +25,10 @@ struct ImagesPlan {
   std::int64_t rows_of_strip = 1, strips = 1;  // outputs of a pass
   std::int64_t units_per_tile = 1;
 
-  std::int64_t in_height() const { return of_inputs ? extents.height.out : extents.height.in; }
-  std::int64_t in_width() const { return of_inputs ? extents.width.out : extents.width.in; }
-  std::int64_t out_height() const { return of_inputs ? extents.height.in : extents.height.out; }
-  std::int64_t out_width() const { return of_inputs ? extents.width.in : extents.width.out; }
+  std::int64_t in_height() const { return extents.height.read(of_inputs); }
+  std::int64_t in_width() const { return extents.width.read(of_inputs); }
+  std::int64_t out_height() const { return extents.height.written(of_inputs); }
+  std::int64_t out_width() const { return extents.width.written(of_inputs); }
   // The rows that a strip reads, and those of its results, at most.
   std::int64_t in_rows() const {
     return std::min(in_height(), (rows_of_strip - 1) * row_stride + taps.end - taps.begin);

@@ -14,16 +14,6 @@ ConvTaps taps_of_pass(const ConvAxis& axis, bool of_inputs, std::int64_t rest) {
   return of_inputs ? taps_of_inputs(axis, rest) : taps_of_outputs(axis);
 }
 
-// The taps under which all outputs along an axis read what is inside.
-double taps_inside(const ConvTaps& taps, std::int64_t outputs) {
-  double sum = 0;
-  for (std::int64_t tap = 0; tap < taps.count; ++tap) {
-    const Range inside = taps.outputs_inside(tap, {0, outputs});
-    sum += static_cast<double>(inside.end - inside.begin);
-  }
-  return sum;
-}
-
 // Whether vectors go along the outputs, else along the pixels of an image. The latter compute what a row has of padding,
 // and pack the weight for each image, but the fewer vectors of outputs there are, the more the former wait for each
 // other. Few pixels do not fill vectors, and sums of few elements are computed faster than they are transposed.
@@ -60,7 +50,8 @@ ConvWork conv_work(const ConvPass& pass, std::int64_t lanes) {
   const std::int64_t row = pass.columns + pass.width.highest() - pass.width.lowest();
   const std::int64_t pixels = rounded_up((pass.rows - 1) * row + pass.columns, lanes) + lanes;
   return {static_cast<double>(pixels) * static_cast<double>(pass.taps()),
-          taps_inside(pass.height, pass.rows) * taps_inside(pass.width, pass.columns)};
+          static_cast<double>(pass.height.count_inside({0, pass.rows})) *
+              static_cast<double>(pass.width.count_inside({0, pass.columns}))};
 }
 
 // Tiles are so small that there is work for several threads, and so large that setting them up does not count. With
@@ -73,8 +64,8 @@ ConvPlan conv_plan(const ConvExtents& e, bool of_inputs, std::int64_t lanes) {
                 .row_passes = of_inputs ? std::clamp<std::int64_t>(e.height.in, 1, e.height.stride) : 1,
                 .column_passes = of_inputs ? std::clamp<std::int64_t>(e.width.in, 1, e.width.stride) : 1};
   constexpr std::int64_t wanted_tiles = 8;
-  const std::int64_t rows = of_inputs ? rest_count(e.height, 0) : e.height.out;
-  const std::int64_t columns = of_inputs ? rest_count(e.width, 0) : e.width.out;
+  const std::int64_t rows = longest_pass(e.height, of_inputs);
+  const std::int64_t columns = longest_pass(e.width, of_inputs);
   const std::int64_t pixels = e.batch * rows * columns, passes = plan.row_passes * plan.column_passes * e.groups;
   plan.gathers = gathers(e, of_inputs, plan.outputs, plan.channels * e.taps(), lanes);
   std::int64_t max_pixels = std::min(max_shifted_pixels, max_shifted_sums / plan.outputs);

@@ -182,16 +182,8 @@ class Contribution {
 
   // Whether it pays to leave out the pixels that read padding, tap by tap.
   bool reads_much_padding(const ConvTaps& height, const ConvTaps& width) const {
-    const auto inside = [](const ConvTaps& taps, Range outputs) {
-      std::int64_t count = 0;
-      for (std::int64_t tap = 0; tap < taps.count; ++tap) {
-        const Range some = taps.outputs_inside(tap, outputs);
-        count += some.end - some.begin;
-      }
-      return count;
-    };
     const std::int64_t images = block_.images.end - block_.images.begin;
-    return leaving_out_padding_pays(images * inside(height, block_.rows) * inside(width, block_.columns),
+    return leaving_out_padding_pays(images * height.count_inside(block_.rows) * width.count_inside(block_.columns),
                                     height.count * width.count * block_.pixels());
   }
 
