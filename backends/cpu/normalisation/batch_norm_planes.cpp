@@ -41,8 +41,8 @@ HWY_INLINE void add_row(const T* x, const T* dy, std::int64_t n, T mean, T* runn
   std::int64_t i = 0;
   const auto add = [&](T* sums, std::int64_t count) HWY_ATTR {
     auto first = hn::LoadU(d, sums), second = terms == Terms::gradients ? hn::LoadU(d, sums + running_sums) : zero;
-    const auto gradients = terms == Terms::gradients ? load(zero, dy + i, count) : zero;
-    add_terms<terms, T>(load(means, x + i, count), gradients, means, first, second);
+    const auto gradients = terms == Terms::gradients ? load_up_to(zero, dy + i, count) : zero;
+    add_terms<terms, T>(load_up_to(means, x + i, count), gradients, means, first, second);
     hn::StoreU(first, d, sums);
     if (terms == Terms::gradients) hn::StoreU(second, d, sums + running_sums);
   };

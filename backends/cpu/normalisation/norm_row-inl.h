@@ -28,7 +28,7 @@ HWY_INLINE double squared_distances(const T* x, T mean, std::int64_t n) {
     Running<T> running;
     for (auto& part : running) part = hn::Zero(d);
     const auto add = [&](std::size_t v, std::int64_t i) HWY_ATTR {
-      const auto distance = hn::Sub(load(means, x + i, n - i), means);
+      const auto distance = hn::Sub(load_up_to(means, x + i, n - i), means);
       running[v] = hn::Add(running[v], hn::Mul(distance, distance));
     };
     each_vector<T>(begin, std::min(n, begin + block_elements), add);
@@ -65,10 +65,10 @@ HWY_INLINE GradientSums gradient_sums_of(const T* x, const T* dy, const T* weigh
     for (auto& part : products) part = zero;
     const auto add = [&](std::size_t v, std::int64_t i) HWY_ATTR {
       const std::int64_t left = n - i;
-      auto gradient = load(zero, dy + i, left);
-      if constexpr (has_weight) gradient = hn::Mul(gradient, load(zero, weight + i, left));
+      auto gradient = load_up_to(zero, dy + i, left);
+      if constexpr (has_weight) gradient = hn::Mul(gradient, load_up_to(zero, weight + i, left));
       gradients[v] = hn::Add(gradients[v], gradient);
-      products[v] = hn::Add(products[v], hn::Mul(gradient, hn::Sub(load(means, x + i, left), means)));
+      products[v] = hn::Add(products[v], hn::Mul(gradient, hn::Sub(load_up_to(means, x + i, left), means)));
     };
     each_vector<T>(begin, std::min(n, begin + block_elements), add);
     sums.gradients += fold<T>(gradients, AddLanes());

@@ -27,7 +27,7 @@ HWY_INLINE void short_row_statistics(const NormBlock<T>& b, std::int64_t first, 
   }
   const auto squares_of = [&](std::int64_t i) HWY_ATTR {
     const auto means = hn::Set(hn::ScalableTag<T>(), mean[i]);
-    const auto distance = hn::Sub(load(means, x + i * b.n, b.n), means);
+    const auto distance = hn::Sub(load_up_to(means, x + i * b.n, b.n), means);
     return hn::Mul(distance, distance);
   };
   fold_rows(rows, squares_of, AddLanes(), inverse);

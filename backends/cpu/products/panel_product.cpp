@@ -4,6 +4,7 @@
 
 #include "asyncgrad/backends/cpu/dispatch.h"
 #include "asyncgrad/backends/cpu/highway_targets.h"
+#include "asyncgrad/core/backend/round_up.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/products/panel_product.cpp"
@@ -42,28 +43,10 @@ struct Panel {
   bool first, last;  // of the ranges of k
 };
 
-// Loads the first `count` of a vector's lanes, or all of them. The others have any value.
-template <class T>
-HWY_INLINE hn::Vec<hn::ScalableTag<T>> load_some(hn::ScalableTag<T> d, const T* from, std::int64_t count) {
-  if (count >= static_cast<std::int64_t>(hn::Lanes(d))) return hn::LoadU(d, from);
-  HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)];
-  return load_part(from, count, lanes);
-}
-
-template <class T, class V>
-HWY_INLINE void store_some(hn::ScalableTag<T> d, V value, T* to, std::int64_t count) {
-  if (count >= static_cast<std::int64_t>(hn::Lanes(d))) {
-    hn::StoreU(value, d, to);
-    return;
-  }
-  HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)];
-  store_part(value, to, count, lanes);
-}
-
 template <class T, class V>
 HWY_INLINE V finish(hn::ScalableTag<T> d, const PanelProduct<T>& p, std::int64_t column, std::int64_t count, V sum) {
   if (p.bias != nullptr) {
-    sum = hn::Add(sum, p.bias_column == 0 ? hn::Set(d, *p.bias) : load_some(d, p.bias + column, count));
+    sum = hn::Add(sum, p.bias_column == 0 ? hn::Set(d, *p.bias) : load_up_to(p.bias + column, count));
   }
   // A comparison rather than Max, so that NaN stays NaN.
   return p.relu ? hn::IfThenElse(hn::Lt(sum, hn::Zero(d)), hn::Zero(d), sum) : sum;
@@ -83,7 +66,7 @@ HWY_INLINE void multiply(const PanelProduct<T>& p, const Panel<T>& panel, std::i
   if (!panel.first) {
     for (int r = 0; r < Rows; ++r) {
       for (int v = 0; v < Vectors; ++v) {
-        sums[r][v] = load_some(d, out + r * p.out_row + v * lanes, panel.columns - v * lanes);
+        sums[r][v] = load_up_to(out + r * p.out_row + v * lanes, panel.columns - v * lanes);
       }
     }
   }
@@ -108,7 +91,7 @@ HWY_INLINE void multiply(const PanelProduct<T>& p, const Panel<T>& panel, std::i
     for (int v = 0; v < Vectors; ++v) {
       const std::int64_t count = panel.columns - v * lanes;
       const V sum = finishes ? finish(d, p, panel.first_column + v * lanes, count, sums[r][v]) : sums[r][v];
-      store_some(d, sum, out + r * p.out_row + v * lanes, count);
+      store_up_to(sum, out + r * p.out_row + v * lanes, count);
     }
   }
 }
@@ -170,7 +153,7 @@ void by_panels(const PanelProduct<T>& p, T* scratch) {
                      .columns = std::min(panel_vectors * lanes, p.n - column),
                      .first = first_k == 0,
                      .last = first_k + panel_depth >= p.k};
-      const std::int64_t vectors = (panel.columns + lanes - 1) / lanes;
+      const std::int64_t vectors = divided_up(panel.columns, lanes);
       if (pack_all || panel.columns % lanes != 0) pack(p, panel, vectors * lanes, scratch);
       switch (vectors) {
         case 1:
@@ -269,7 +252,7 @@ void finish_block(const PanelProduct<T>& p) {
     T* const out = p.out + row * p.out_row;
     for (std::int64_t column = 0; column < p.n; column += lanes) {
       const std::int64_t count = p.n - column;
-      store_some(d, finish(d, p, column, count, load_some(d, out + column, count)), out + column, count);
+      store_up_to(finish(d, p, column, count, load_up_to(out + column, count)), out + column, count);
     }
   }
 }

@@ -31,8 +31,7 @@ class Columns {
 
   HWY_INLINE V load(const T* x, std::size_t v, std::int64_t i) const {
     const T* const from = x + i * step_ + static_cast<std::int64_t>(v) * row_lanes<T>;
-    if constexpr (vectors > 1) return hn::LoadU(d_, from);
-    return detail::HWY_NAMESPACE::load(hn::Zero(d_), from, count_);
+    return load_up_to(hn::Zero(d_), from, vectors > 1 ? row_lanes<T> : count_);
   }
 
   // The largest elements; any of a column with a NaN.
@@ -67,9 +66,7 @@ class Columns {
   }
   HWY_INLINE void store(V vector, T* out, std::size_t v, std::int64_t i) const {
     T* const to = out + i * step_ + static_cast<std::int64_t>(v) * row_lanes<T>;
-    if (vectors > 1 || count_ >= row_lanes<T>) return hn::StoreU(vector, d_, to);
-    HWY_ALIGN T beside[VectorMath<T>::lanes];
-    store_part(vector, to, count_, beside);
+    store_up_to(vector, to, vectors > 1 ? row_lanes<T> : count_);
   }
 
  private:
@@ -98,13 +95,10 @@ class NarrowColumns {
 
   // Elements behind the last are those of the first group, which has the same columns there.
   HWY_INLINE V load(const T* x, std::size_t v, std::int64_t group) const {
-    const T* const from = x + at(v, group);
     const std::int64_t left = n_ * columns - at(v, group);
-    if (left >= row_lanes<T>) return hn::LoadU(d_, from);
+    if (left >= row_lanes<T>) return hn::LoadU(d_, x + at(v, group));
     const V first = hn::LoadU(d_, x + at(v, 0));
-    if (left <= 0) return first;
-    HWY_ALIGN T beside[VectorMath<T>::lanes];
-    return load_part_of(first, from, left, beside);
+    return left > 0 ? load_up_to(first, x + at(v, group), left) : first;
   }
 
   HWY_INLINE void maximum(const T* x, Row& result) const {
@@ -155,11 +149,8 @@ class NarrowColumns {
     }
   }
   HWY_INLINE void store(V vector, T* out, std::size_t v, std::int64_t group) const {
-    T* const to = out + at(v, group);
     const std::int64_t left = n_ * columns - at(v, group);
-    if (left >= row_lanes<T>) return hn::StoreU(vector, d_, to);
-    HWY_ALIGN T beside[VectorMath<T>::lanes];
-    if (left > 0) store_part(vector, to, left, beside);
+    if (left > 0) store_up_to(vector, out + at(v, group), left);
   }
 
  private:

@@ -30,14 +30,11 @@ class ShortRow {
   // `others` stands for the elements after the row's end.
   HWY_INLINE void load(const T* x, V others, V (&row)[vectors]) const {
     for (std::size_t v = 0; v + 1 < vectors; ++v) row[v] = hn::LoadU(d_, x + v * VectorMath<T>::lanes);
-    row[vectors - 1] = detail::HWY_NAMESPACE::load(others, x + (vectors - 1) * VectorMath<T>::lanes, last_);
+    row[vectors - 1] = load_up_to(others, x + (vectors - 1) * VectorMath<T>::lanes, last_);
   }
   HWY_INLINE void store(const V (&row)[vectors], T* out) const {
     for (std::size_t v = 0; v + 1 < vectors; ++v) hn::StoreU(row[v], d_, out + v * VectorMath<T>::lanes);
-    T* const to = out + (vectors - 1) * VectorMath<T>::lanes;
-    if (last_ == row_lanes<T>) return hn::StoreU(row[vectors - 1], d_, to);
-    HWY_ALIGN T beside[VectorMath<T>::lanes];
-    store_part(row[vectors - 1], to, last_, beside);
+    store_up_to(row[vectors - 1], out + (vectors - 1) * VectorMath<T>::lanes, last_);
   }
   // One vector, whose lanes are still to be folded.
   template <class Combine>

@@ -23,17 +23,9 @@ struct Piece {
   std::int64_t n, at, count;
 
   // The elements of part `part` of a row.
-  HWY_INLINE V load(const T* row, std::int64_t part = 0) const {
-    const T* const from = row + part * n + at;
-    if (count >= lanes) return hn::LoadU(hn::ScalableTag<T>(), from);
-    HWY_ALIGN T beside[VectorMath<T>::lanes];
-    return load_part(from, count, beside);
-  }
+  HWY_INLINE V load(const T* row, std::int64_t part = 0) const { return load_up_to(row + part * n + at, count); }
   HWY_INLINE void store(V vector, T* row, std::int64_t part = 0) const {
-    T* const to = row + part * n + at;
-    if (count >= lanes) return hn::StoreU(vector, hn::ScalableTag<T>(), to);
-    HWY_ALIGN T beside[VectorMath<T>::lanes];
-    store_part(vector, to, count, beside);
+    store_up_to(vector, row + part * n + at, count);
   }
 };
 

@@ -55,6 +55,24 @@ HWY_INLINE void store_part(V vector, T* elements, std::int64_t count, T* lanes) 
   }
 }
 
+// These do so with a vector or, where fewer elements are left than it has lanes, with a part of one.
+template <class T, class V>
+HWY_INLINE V load_up_to(V others, const T* from, std::int64_t left) {
+  if (left >= lanes_of<T>) return hn::LoadU(hn::ScalableTag<T>(), from);
+  HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)];
+  return load_part_of(others, from, left, lanes);
+}
+template <class T>
+HWY_INLINE auto load_up_to(const T* from, std::int64_t left) {
+  return load_up_to(hn::Set(hn::ScalableTag<T>(), T{1}), from, left);
+}
+template <class T, class V>
+HWY_INLINE void store_up_to(V vector, T* to, std::int64_t left) {
+  if (left >= lanes_of<T>) return hn::StoreU(vector, hn::ScalableTag<T>(), to);
+  HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)];
+  store_part(vector, to, left, lanes);
+}
+
 }  // namespace asyncgrad::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -34,14 +34,6 @@ inline constexpr auto row_lanes = static_cast<std::int64_t>(VectorMath<T>::lanes
 template <class T>
 inline constexpr std::size_t running_vectors = running_sums / row_lanes<T>;
 
-// A vector of x, of which `count` elements are left; `others` stands for those after the row's end.
-template <class T, class V>
-HWY_INLINE V load(V others, const T* x, std::int64_t count) {
-  if (count >= row_lanes<T>) return hn::LoadU(hn::ScalableTag<T>(), x);
-  HWY_ALIGN T beside[VectorMath<T>::lanes];
-  return load_part_of(others, x, count, beside);
-}
-
 // Folds the lanes of a vector in halves: combine(lower, upper) until one is left.
 template <class D, class V, class Combine>
 HWY_INLINE hn::TFromD<D> fold_lanes([[maybe_unused]] D d, V lanes, [[maybe_unused]] Combine combine) {
@@ -226,17 +218,14 @@ template <class T>
 double row_exp_sum(const T* x, T largest, T* out, std::int64_t n) {
   const hn::ScalableTag<T> d;
   const auto shifts = hn::Set(d, largest), nothing = hn::Set(d, -std::numeric_limits<T>::infinity());
-  HWY_ALIGN T beside[VectorMath<T>::lanes];
   double sum = 0;
   for (std::int64_t begin = 0; begin < n; begin += block_elements) {
     Running<T> running;
     for (auto& part : running) part = hn::Zero(d);
     const auto add = [&](std::size_t v, std::int64_t i) HWY_ATTR {
-      const auto power = exponential(hn::Sub(load(nothing, x + i, n - i), shifts));
+      const auto power = exponential(hn::Sub(load_up_to(nothing, x + i, n - i), shifts));
       running[v] = hn::Add(running[v], power);
-      if (out == nullptr) return;
-      if (n - i >= row_lanes<T>) return hn::StoreU(power, d, out + i);
-      store_part(power, out + i, n - i, beside);
+      if (out != nullptr) store_up_to(power, out + i, n - i);
     };
     each_vector<T>(begin, std::min(n, begin + block_elements), add);
     sum += fold<T>(running, AddLanes());

@@ -44,19 +44,12 @@ HWY_INLINE hn::Mask<hn::ScalableTag<T>> lanes_inside(std::int64_t first, std::in
   return hn::AndNot(below(0), below(width));
 }
 
-// Stores the first `count` lanes, without a mask if these are all.
-template <class T, class V>
-HWY_INLINE void store_lanes(V vector, std::int64_t count, T* to) {
-  const hn::ScalableTag<T> d;
-  if (count >= lanes_of<T>) return hn::StoreU(vector, d, to);
-  hn::BlendedStore(vector, hn::FirstN(d, static_cast<std::size_t>(count)), d, to);
-}
-// Does so as std::int64_t.
+// Stores the first `count` lanes as std::int64_t.
 template <class V>
 HWY_INLINE void store_places(V at, std::int64_t count, std::int64_t* places) {
   const hn::ScalableTag<std::int64_t> d;
   if constexpr (std::is_same_v<V, hn::Vec<decltype(d)>>) {
-    store_lanes(at, count, places);
+    store_up_to(at, places, count);
   } else {
     const hn::Half<hn::ScalableTag<std::int32_t>> half;
     const std::int64_t lanes = lanes_of<std::int64_t>;
@@ -112,7 +105,7 @@ HWY_INLINE void max_of_plane(const PoolPlane& plane, const T* x, T* y, std::int6
         at = hn::IfThenElse(hn::RebindMask(of_place, replaces), place, at);
       }
     }
-    store_lanes(largest, width.out, y + i * width.out);
+    store_up_to(largest, y + i * width.out, width.out);
     if (places != nullptr) store_places(at, width.out, places + i * width.out);
   }
 }
