@@ -5,6 +5,7 @@
 
 #include "asyncgrad/backends/cpu/highway_targets.h"
 #include "asyncgrad/backends/cpu/vectors/prefetch.h"
+#include "asyncgrad/core/backend/round_up.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/rows/prod_grad_loops.cpp"
@@ -17,7 +18,7 @@ namespace asyncgrad::detail::HWY_NAMESPACE {
 
 constexpr std::int64_t block_rows = prod_grad_block_rows;
 
-std::int64_t blocks_of(std::int64_t rows) { return (rows + block_rows - 1) / block_rows; }
+std::int64_t blocks_of(std::int64_t rows) { return divided_up(rows, block_rows); }
 
 // For each column, behind[b] gets the product of the elements from block b on, for blocks from `first` on, and 1 for the
 // one behind the last.

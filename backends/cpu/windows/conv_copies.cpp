@@ -2,6 +2,7 @@
 #include "asyncgrad/backends/cpu/windows/conv_copies.h"
 
 #include "asyncgrad/backends/cpu/highway_targets.h"
+#include "asyncgrad/core/backend/round_up.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/windows/conv_copies.cpp"
@@ -55,7 +56,7 @@ HWY_INLINE void copy_line(const ConvPlanes<T>& p, const T* line, T* to) {
   clear_over(p.begin, to);
   if (p.column_step == 1) {
     copy_over(from, n, to + p.begin);
-    written = p.begin + (n + lanes - 1) / lanes * lanes;
+    written = p.begin + rounded_up(n, lanes);
   } else if (p.column_step == 2) {
     copy_even(from, n, to + p.begin);
   } else {

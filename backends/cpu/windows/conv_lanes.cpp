@@ -2,6 +2,7 @@
 #include "asyncgrad/backends/cpu/windows/conv_lanes.h"
 
 #include "asyncgrad/backends/cpu/highway_targets.h"
+#include "asyncgrad/core/backend/round_up.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/windows/conv_lanes.cpp"
@@ -61,7 +62,7 @@ HWY_INLINE void add_weight(const LaneProduct& p, const LaneTap* taps, std::int64
 }
 
 // Blocks are about as large, as a small one waits for each of its sums.
-constexpr std::int64_t blocks_of(std::int64_t count) { return (count + max_sums - 1) / max_sums; }
+constexpr std::int64_t blocks_of(std::int64_t count) { return divided_up(count, max_sums); }
 
 template <class T>
 void outputs(const LaneProduct& p, const T* x, const T* w, const T* initial, T* out) {

@@ -167,7 +167,7 @@ HWY_INLINE void shift_columns(const ShiftedProduct<T>& p, std::int64_t row, std:
 template <int Rows, int Vectors, class T>
 HWY_INLINE void shift_rows(const ShiftedProduct<T>& p, std::int64_t row, std::int64_t column) {
   const std::int64_t lanes = lanes_of<T>;
-  const std::int64_t end = (p.columns + lanes - 1) / lanes * lanes;
+  const std::int64_t end = rounded_up(p.columns, lanes);
   for (; column + Vectors * lanes <= end; column += Vectors * lanes) shift_columns<Rows, Vectors>(p, row, column);
   if constexpr (Vectors > 1) shift_rows<Rows, Vectors / 2>(p, row, column);
 }
@@ -335,7 +335,7 @@ HWY_INLINE void plane_block(const PlaneProduct<T>& p, std::int64_t row, std::int
 
 template <int Vectors, class T>
 HWY_INLINE void plane_columns(const PlaneProduct<T>& p, std::int64_t row, std::int64_t column) {
-  const std::int64_t lanes = lanes_of<T>, end = (p.columns + lanes - 1) / lanes * lanes;
+  const std::int64_t lanes = lanes_of<T>, end = rounded_up(p.columns, lanes);
   for (; column + Vectors * lanes <= end; column += Vectors * lanes) plane_block<Vectors>(p, row, column);
   if constexpr (Vectors > 1) plane_columns<Vectors / 2>(p, row, column);
 }
