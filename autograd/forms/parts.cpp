@@ -61,15 +61,12 @@ void record_part(const char* operation, const Tensor& x, const Tensor& y, const 
   if (!records(x)) return;
   record(Recorded(Op::strided_copy).as(operation), where, y, {x},
          differentiable([region](const Tensor& dy, Gradients& gradients) {
-           const auto make = [&] { return placed(dy, region, gradients.shape(0)); };
-           if (!gradients.wants(0)) return;
-           if (!gradients.has_some(0)) return gradients(0, make);  // writes it once
            gradients.add_to(
                0, dy,
                [&](const Tensor& dx) {
                  copy_into(CopyKind::slice_grad, dx, region, dy, Into::adds, OldValue::unfinished, Location());
                },
-               make);
+               [&] { return placed(dy, region, gradients.shape(0)); });
          }));
 }
 

@@ -98,24 +98,18 @@ class Gradients {
   void operator()(int input, Compute&& compute) {
     if (wants(input)) result(input) = compute();
   }
-  // Whether an input has a gradient so far, from other operations. Its gradient is wanted.
-  bool has_some(int input) const { return buffers_.has(*node_.input(input)); }
-  // For a gradient that is zero but for some elements: add(buffer) adds those to a tensor of the input's shape, if it
-  // is wanted. So T slices of one tensor share one buffer. `like` has the gradient's type and device. make() makes the
-  // whole gradient by recorded operations, for where they are recorded.
+  // For a gradient that is zero but for some elements. make() makes it as a whole, by recorded operations where they are
+  // recorded. Where the input has a gradient so far, add(buffer) adds those elements to it in place: T slices of one
+  // tensor share one buffer. `like` has the gradient's type and device.
   template <class Add, class Make>
   void add_to(int input, const Tensor& like, Add&& add, Make&& make) {
     if (!wants(input)) return;
-    if (are_recorded()) {
+    Node& node = *node_.input(input);
+    if (are_recorded() || !buffers_.has(node)) {
       result(input) = make();
     } else {
-      add(buffers_.buffer(*node_.input(input), like));
+      add(buffers_.buffer(node, like));
     }
-  }
-  // Does the same in a backward function that is not differentiable().
-  template <class Add>
-  void add_to(int input, const Tensor& like, Add&& add) {
-    add_to(input, like, std::forward<Add>(add), [this]() -> Tensor { throw_not_differentiable(node_); });
   }
   // Keeps dy at the indices of an input's rows, if that is a leaf and nothing is recorded. Otherwise does nothing and
   // returns false.
