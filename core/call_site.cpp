@@ -1,7 +1,6 @@
 #include "asyncgrad/core/call_site.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 namespace asyncgrad {
@@ -15,7 +14,7 @@ bool is_own(std::string_view file) {
   if (file.find("include/asyncgrad/") != std::string_view::npos) return true;  // a public header
   if (!file.starts_with(root)) return false;
   file.remove_prefix(root.size());
-  constexpr std::array<std::string_view, 6> folders = {"core/", "autograd/", "nn/", "optim/", "data/", "python/src/"};
+  constexpr std::string_view folders[] = {"core/", "autograd/", "nn/", "optim/", "data/", "dist/", "python/src/"};
   return std::ranges::any_of(folders, [&](std::string_view folder) { return file.starts_with(folder); });
 }
 
