@@ -19,7 +19,7 @@ ConvAxisClasses ConvAxisClasses::whole(const ConvTaps& axis, Range outputs) {
 
 bool ConvAxisClasses::list(const ConvTaps& axis, Range outputs, std::int64_t most_different) {
   count_ = 0;
-  Range first;  // the taps of a class's first output
+  Range first{};  // the taps of a class's first output
   for (std::int64_t output = outputs.begin; output < outputs.end; ++output) {
     const Range inside = axis.inside(output);
     if (count_ == 0 || std::abs(inside.begin - first.begin) + std::abs(inside.end - first.end) > most_different) {
