@@ -50,14 +50,13 @@ std::byte* BlockCache::take_cached(std::int64_t size_bytes) {
   return size_bytes >= large_bytes ? large_.take_kept(size_bytes) : small_.take(size_bytes);
 }
 
-std::byte* BlockCache::take_partly_cached(std::int64_t size_bytes) {
-  if (size_bytes < large_bytes) return nullptr;
+// Nothing, too, if there is no memory for the host's records of it.
+std::optional<PageRanges::Extension> BlockCache::claim_extension(std::int64_t size_bytes) {
+  if (size_bytes < large_bytes) return std::nullopt;
   try {
-    std::byte* const block = large_.take_partly_kept(size_bytes);
-    if (block != nullptr) ++system_calls_;
-    return block;
+    return large_.claim_extension(size_bytes);
   } catch (const std::bad_alloc&) {
-    return nullptr;
+    return std::nullopt;
   }
 }
 
@@ -66,18 +65,28 @@ std::byte* BlockCache::take_uncached(std::int64_t size_bytes) {
   // Relaxed: what was added for other blocks of the cache was added under the lock. If a subtraction is seen late, less
   // stays in the cache. A tiny block that is added meanwhile may come after any load.
   const std::int64_t live_bytes = live_.approximate() + size_bytes;
-  // First, because the trim may begin with the range that is extended.
-  std::byte* const extended = take_partly_cached(size_bytes);
+  // Claimed before the trim, which may begin with the range that is extended, and completed after it: until then what is
+  // missing would pass the limit.
+  const std::optional<PageRanges::Extension> extension = claim_extension(size_bytes);
   try {
     trim_for_take(std::clamp<std::int64_t>(limits_.with_live_bytes - live_bytes, 0, limits_.cached_bytes));
   } catch (...) {  // of before_trim_
-    if (extended != nullptr) large_.give_back(extended, size_bytes);
+    if (extension) large_.give_up(*extension);
     throw;
   }
-  if (extended != nullptr) return extended;
-  if (std::byte* const block = take_new(size_bytes)) return block;
+  if (std::byte* const block = extension ? complete(*extension) : take_new(size_bytes)) return block;
   trim_for_take(0);
   return take_new(size_bytes);
+}
+
+// Null if the system has no memory left.
+std::byte* BlockCache::complete(const PageRanges::Extension& extension) {
+  ++system_calls_;
+  try {
+    return large_.complete(extension);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
 // Null if there is no memory, for the block or for the host's records of it.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "asyncgrad/core/memory/block_lists.h"
 #include "asyncgrad/core/memory/live_bytes.h"
@@ -64,7 +65,8 @@ class BlockCache {
   static constexpr std::int64_t spare_bytes = std::int64_t{1} << 20;
 
   std::byte* take_cached(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
-  std::byte* take_partly_cached(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
+  std::optional<PageRanges::Extension> claim_extension(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
+  std::byte* complete(const PageRanges::Extension& extension) ASYNCGRAD_REQUIRES(lock_);
   std::byte* take_uncached(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
   std::byte* take_new(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
   std::byte* take_new_small(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);

@@ -31,10 +31,10 @@ MemorySource& host_memory() {
   return *memory;
 }
 
-// Reserves nodes for the return of the block that is about to be taken and of all blocks in use, for a new region and
+// Reserves nodes for the return of what is about to be taken, `ranges`, and of all blocks in use, for a new region and
 // its range, and for a range that trim() cuts in two.
-void PageRanges::reserve_nodes() {
-  nodes_.reserve(nodes_of_range * (blocks_ + 1) + nodes_of_region + 2 * nodes_of_range);
+void PageRanges::reserve_nodes(std::size_t ranges) {
+  nodes_.reserve(nodes_of_range * (blocks_ + ranges) + nodes_of_region + 2 * nodes_of_range);
 }
 
 std::byte* PageRanges::take_kept(std::int64_t size_bytes) {
@@ -44,29 +44,48 @@ std::byte* PageRanges::take_kept(std::int64_t size_bytes) {
   return block;
 }
 
-std::byte* PageRanges::take_partly_kept(std::int64_t size_bytes) {
-  reserve_nodes();
+std::optional<PageRanges::Extension> PageRanges::claim_extension(std::int64_t size_bytes) {
+  reserve_nodes(2);
   const std::int64_t size = whole_pages(size_bytes);
   for (auto kept = kept_.lower_bound({size, nullptr}); kept != kept_.begin();) {
     const auto [kept_bytes, begin] = *--kept;
-    if (kept_bytes < size / 4) return nullptr;
+    if (kept_bytes < size / 4) return std::nullopt;
     const std::int64_t missing = size - kept_bytes;
     // Kept neighbours would have joined the range.
     const auto after = range_from(begin + kept_bytes), before = range_until(begin);
     const bool grows_up = after != free_.end() && after->second.size_bytes >= missing;
     if (!grows_up && (before == free_.end() || before->second.size_bytes < missing)) continue;
-    std::byte* const added = grows_up ? begin + kept_bytes : begin - missing;
-    if (!source_.back(added, missing)) return nullptr;
     const auto clean = grows_up ? after : before;
-    std::byte* const rest = grows_up ? added + missing : clean->first;
+    const Extension extension{begin, grows_up ? begin + kept_bytes : begin - missing, kept_bytes, missing};
+    std::byte* const rest = grows_up ? extension.added + missing : clean->first;
     const std::int64_t rest_bytes = clean->second.size_bytes - missing;
     erase(clean);
     erase(free_.find(begin));
     if (rest_bytes > 0) insert(rest, {rest_bytes, false});
-    ++blocks_;
-    return std::min(begin, added);
+    blocks_ += 2;
+    return extension;
   }
+  return std::nullopt;
+}
+
+std::byte* PageRanges::complete(const Extension& extension) {
+  try {
+    if (source_.back(extension.added, extension.added_bytes)) {
+      --blocks_;
+      return std::min(extension.kept, extension.added);
+    }
+  } catch (...) {
+    give_up(extension);
+    throw;
+  }
+  give_up(extension);
   return nullptr;
+}
+
+void PageRanges::give_up(const Extension& extension) noexcept {
+  blocks_ -= 2;
+  insert(extension.kept, {extension.kept_bytes, true});
+  insert(extension.added, {extension.added_bytes, false});
 }
 
 std::byte* PageRanges::take_clean(std::int64_t size_bytes) {

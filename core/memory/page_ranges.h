@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -25,13 +26,22 @@ class PageRanges {
  public:
   explicit PageRanges(MemorySource& source) : source_(source), page_bytes_(source.page_bytes()) {}
 
-  // All throw std::bad_alloc, with nothing changed, if the host has no memory for their own nodes.
+  // All throw std::bad_alloc, with nothing changed, if the host has no memory for their own nodes, and what the source
+  // throws, with nothing taken.
   //
   // Takes the best fit among the kept ranges; null if there is none.
   std::byte* take_kept(std::int64_t size_bytes);
-  // Takes a kept range of at least a quarter of that size, and new memory for the rest, which lies next to it; null if
-  // there is none, or the system has none left.
-  std::byte* take_partly_kept(std::int64_t size_bytes);
+  // A kept range and one without memory next to it, which make a block together.
+  struct Extension {
+    std::byte *kept, *added;
+    std::int64_t kept_bytes, added_bytes;
+  };
+  // Claims a kept range of at least a quarter of that size, and as much next to it as is missing; nothing if there is
+  // none. complete() or give_up() ends the claim.
+  std::optional<Extension> claim_extension(std::int64_t size_bytes);
+  // Takes new memory for what is missing, and returns the block; gives up, and returns null, if the system has none left.
+  std::byte* complete(const Extension& extension);
+  void give_up(const Extension& extension) noexcept;
   // Takes a range with new memory; null if the system has none left.
   std::byte* take_clean(std::int64_t size_bytes);
   // Takes new memory for a block of any size that ends where a page ends, in front of one without memory. It is not to be
@@ -59,7 +69,7 @@ class PageRanges {
   using ByAddress = std::map<std::byte*, Range, std::less<>, NodePool::Allocator<std::pair<std::byte* const, Range>>>;
 
   std::int64_t whole_pages(std::int64_t bytes) const { return rounded_up(bytes, page_bytes_); }
-  void reserve_nodes();
+  void reserve_nodes(std::size_t ranges = 1);
   std::byte* take_from(BySize& ranges, std::int64_t size_bytes);
   // The free range that begins there, or ends there, and is of the region on the other side, too; end() if there is none.
   ByAddress::iterator range_from(std::byte* begin);
@@ -70,7 +80,7 @@ class PageRanges {
 
   MemorySource& source_;
   std::int64_t page_bytes_;
-  std::size_t blocks_ = 0;                             // given out
+  std::size_t blocks_ = 0;                             // given out, and two for each claim
   NodePool nodes_;                                     // as many are spare as the return of all blocks may need
   ByAddress free_{ByAddress::allocator_type(nodes_)};  // each is also in one of:
   BySize kept_{BySize::allocator_type(nodes_)}, clean_{BySize::allocator_type(nodes_)};

@@ -287,5 +287,40 @@ TEST(Allocator, GivesBackPinnedAndOtherBlocksForEachOther) {
   EXPECT_EQ(allocator.figures().live_bytes, 0);
 }
 
+// Remembers how much was backed at once.
+class Counting final : public MemorySource {
+ public:
+  std::int64_t page_bytes() const override { return host_memory().page_bytes(); }
+  std::byte* reserve(std::int64_t size_bytes) override { return host_memory().reserve(size_bytes); }
+  bool back(std::byte*, std::int64_t size_bytes) override {
+    backed += size_bytes;
+    most = std::max(most, backed);
+    return true;
+  }
+  bool unback(std::byte*, std::int64_t size_bytes) override {
+    backed -= size_bytes;
+    return true;
+  }
+
+  std::int64_t backed = 0, most = 0;
+};
+
+TEST(Allocator, StaysWithinItsLimitWhileItExtendsACachedBlock) {
+  constexpr std::int64_t limit = 64 * mebi;
+  Counting source;
+  Allocator allocator(source);
+  allocator.set_limit(limit);
+  std::byte *const large = allocator.take(40 * mebi), *const between = allocator.take(2 * mebi),
+                   *const other = allocator.take(30 * mebi);
+  allocator.give_back(large, 40 * mebi);
+  allocator.give_back(other, 30 * mebi);
+  source.most = source.backed;
+  std::byte* const block = allocator.take(60 * mebi);
+  EXPECT_LE(source.most, limit + limit / 8 + mebi);
+  allocator.give_back(block, 60 * mebi);
+  allocator.give_back(between, 2 * mebi);
+  allocator.trim();
+}
+
 }  // namespace
 }  // namespace asyncgrad::detail

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -89,13 +90,19 @@ class PartlyKeptRange : public testing::Test {
     ranges.give_back(kept, 2 * page);
   }
 
+  // Null if there is no such range, or no memory.
+  std::byte* extend(std::int64_t size_bytes) {
+    const std::optional<PageRanges::Extension> extension = ranges.claim_extension(size_bytes);
+    return extension ? ranges.complete(*extension) : nullptr;
+  }
+
   FakeSource source;
   PageRanges ranges{source};
   std::byte *begin, *kept;
 };
 
 TEST_F(PartlyKeptRange, GrowsUpwards) {
-  EXPECT_EQ(ranges.take_partly_kept(6 * page), kept);
+  EXPECT_EQ(extend(6 * page), kept);
   EXPECT_EQ(source.backed, 6 * page);
   EXPECT_EQ(ranges.kept_bytes(), 0);
   EXPECT_EQ(ranges.take_clean(after - 4 * page), kept + 6 * page);
@@ -104,28 +111,40 @@ TEST_F(PartlyKeptRange, GrowsUpwards) {
 TEST_F(PartlyKeptRange, GrowsDownwardsWhereNothingIsFreeAbove) {
   std::byte* const above = ranges.take_clean(after);
   EXPECT_EQ(above, kept + 2 * page);
-  EXPECT_EQ(ranges.take_partly_kept(4 * page), kept - 2 * page);
+  EXPECT_EQ(extend(4 * page), kept - 2 * page);
   EXPECT_EQ(source.backed, after + 4 * page);
   EXPECT_EQ(ranges.take_clean(page), begin);
 }
 
 TEST_F(PartlyKeptRange, GrowsByAtMostThreeTimesItsSize) {
-  EXPECT_EQ(ranges.take_partly_kept(9 * page), nullptr);
-  EXPECT_EQ(ranges.take_partly_kept(8 * page), kept);
+  EXPECT_EQ(extend(9 * page), nullptr);
+  EXPECT_EQ(extend(8 * page), kept);
 }
 
 TEST_F(PartlyKeptRange, EndsWhereItsRegionEnds) {
   std::byte* const next_region = ranges.take_clean(region);
   EXPECT_EQ(next_region, begin + region);
   ranges.give_back(next_region, region);
-  EXPECT_EQ(ranges.take_partly_kept(region + page), nullptr);
+  EXPECT_EQ(extend(region + page), nullptr);
+}
+
+TEST_F(PartlyKeptRange, TakesNoMemoryUntilItIsComplete) {
+  const std::optional<PageRanges::Extension> extension = ranges.claim_extension(6 * page);
+  ASSERT_TRUE(extension.has_value());
+  EXPECT_EQ(source.backed, 2 * page);
+  EXPECT_EQ(ranges.kept_bytes(), 0);
+  EXPECT_EQ(ranges.trim(0), 0);  // it is no longer kept
+  ranges.give_up(*extension);
+  EXPECT_EQ(source.backed, 2 * page);
+  EXPECT_EQ(ranges.kept_bytes(), 2 * page);
+  EXPECT_EQ(extend(6 * page), kept);
 }
 
 TEST_F(PartlyKeptRange, StaysWhereTheSystemHasNoMemory) {
   source.most = source.backed;
-  EXPECT_EQ(ranges.take_partly_kept(6 * page), nullptr);
+  EXPECT_EQ(extend(6 * page), nullptr);
   source.throws = true;
-  EXPECT_THROW(ranges.take_partly_kept(6 * page), std::runtime_error);
+  EXPECT_THROW(extend(6 * page), std::runtime_error);
   source.most = INT64_MAX;
   source.throws = false;
   EXPECT_EQ(ranges.kept_bytes(), 2 * page);
