@@ -88,7 +88,10 @@ Tensor norm_of(const Arg& x, const Reduction& r) {
         gradients(0, [&] {
           const Location nowhere;
           const Tensor dz = with_shape(dy, kept);
-          if (is_size) return compute<formulas::AbsGrad>({gradients.read_input(x, 0), dz}, nowhere);
+          if (is_size) {  // NaN for NaN, as with several elements
+            return compute<formulas::Multiply>({compute<formulas::Sign>({gradients.read_input(x, 0)}, nowhere), dz},
+                                               nowhere);
+          }
           const Tensor norm = with_shape(gradients.read_result(y), kept);
           const Number infinity{.floating = std::numeric_limits<double>::infinity()};
           const Tensor divisor = compute<formulas::Where>({norm, norm, infinity}, nowhere);  // makes 0 of dy, not NaN

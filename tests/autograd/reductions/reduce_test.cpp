@@ -257,6 +257,9 @@ TEST(Reductions, OfAnAxisOfOneElementKeepIt) {
   const Tensor extreme = parameter(float64_tensor({1e-310, -infinity}, {2, 1}));
   backward(sum(norm(extreme, 1)));
   EXPECT_EQ(extreme.grad().to_vector<double>(), (std::vector<double>{1, -1}));
+  const Tensor undefined = parameter(full({1}, std::numeric_limits<double>::quiet_NaN()));
+  backward(norm(undefined));
+  EXPECT_TRUE(std::isnan(undefined.grad().item()));
 }
 
 TEST(Logsumexp, DoesNotOverflow) {
