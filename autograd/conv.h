@@ -33,7 +33,7 @@ struct Conv2dOptions {
 // where c are the channels of o's group and x is 0 outside: x (N, C, H, W), weight (O, C / groups, h, w), bias (O) or
 // Tensor{} for none -> (N, O, P, Q), P = (H + 2 padding - dilation (h - 1) - 1) / stride + 1, rounded down, and Q
 // alike. The kernel is not flipped, as in torch.nn.functional.conv2d. Beside the operands it takes at most 2 MiB for
-// each thread.
+// each thread. Whether 0 outside meets an infinite weight, which makes NaN, depends on the shapes.
 Tensor conv2d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const Conv2dOptions& options = {});
 // The same with one axis: x (N, C, L), weight (O, C / groups, k) -> (N, O, M).
 Tensor conv1d(const Arg& x, const Tensor& weight, const Tensor& bias = {}, const Conv1dOptions& options = {});

@@ -14,6 +14,9 @@ namespace asyncgrad::detail {
 // threads end at about the same time.
 inline constexpr std::int64_t tile_elements = 65536;
 
+// The elements of float32 in a cache line.
+inline constexpr std::int64_t line_floats = 16;
+
 // The number of tiles of `total` items, `items` in each; at least one.
 constexpr int tile_count(std::int64_t total, std::int64_t items) {
   return static_cast<int>(std::max<std::int64_t>(1, divided_up(total, items)));

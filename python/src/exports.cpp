@@ -23,7 +23,7 @@ struct Export::All {
   All() { detail::ForkLocks::add(mutex, detail::ForkLocks::Kind::innermost); }
   detail::Mutex mutex;
   Places places ASYNCGRAD_GUARDED_BY(mutex);
-  std::int64_t most_bytes ASYNCGRAD_GUARDED_BY(mutex) = 0;  // of one tensor so far
+  std::int64_t most_bytes ASYNCGRAD_GUARDED_BY(mutex) = 0;  // of one tensor since there was none
 };
 
 // Never destroyed, because some arrays end at exit.
@@ -41,6 +41,7 @@ Export::Export(Tensor tensor, void* data) : tensor_(std::move(tensor)) {
 Export::~Export() {
   const detail::MutexLock lock(all().mutex);
   all().places.erase(place_);
+  if (all().places.empty()) all().most_bytes = 0;
 }
 
 std::optional<Tensor> exported_tensor(const void* data, DType dtype, const Shape& shape) {

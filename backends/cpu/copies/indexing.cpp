@@ -138,7 +138,7 @@ void check_take_grad(const KernelCall& call) {
 // The tiles of sums along an axis: some columns of each of `outer` matrices (K, inner), or all columns of several
 // matrices.
 struct ColumnTiles {
-  static constexpr std::int64_t min_columns = 16;  // one cache line of float32
+  static constexpr std::int64_t min_columns = line_floats;
 
   std::int64_t outer, matrices, inner, columns;
 

@@ -21,7 +21,7 @@ namespace asyncgrad::detail {
 
 namespace {
 
-constexpr std::int64_t block = 16;  // one cache line of float32
+constexpr std::int64_t block = line_floats;
 
 using Axis = StridedAxis;
 

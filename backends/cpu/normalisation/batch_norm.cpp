@@ -8,7 +8,7 @@ namespace asyncgrad::detail {
 namespace {
 
 // At least a cache line of columns is read at a time.
-std::int64_t least_channels(const BatchNormAttributes& a) { return a.inner == 1 ? 16 : 1; }
+std::int64_t least_channels(const BatchNormAttributes& a) { return a.inner == 1 ? line_floats : 1; }
 std::int64_t channels_per_tile(const BatchNormAttributes& a) {
   return std::max(least_channels(a), items_per_tile(a.outer * a.inner));
 }

@@ -49,24 +49,24 @@ HWY_INLINE void add_row(const T* x, const T* dy, std::int64_t n, T mean, T* runn
   if (n >= 2 * running_sums) {  // the sums stay in registers
     Lanes<T> first[running_vectors<T>], second[running_vectors<T>];
     for (std::size_t v = 0; v < running_vectors<T>; ++v) {
-      const std::size_t at = v * static_cast<std::size_t>(row_lanes<T>);
+      const std::size_t at = v * static_cast<std::size_t>(lanes_of<T>);
       first[v] = hn::LoadU(d, running + at);
       second[v] = terms == Terms::gradients ? hn::LoadU(d, running + running_sums + at) : zero;
     }
     for (; i + running_sums <= n; i += running_sums) {
       for (std::size_t v = 0; v < running_vectors<T>; ++v) {
-        const std::int64_t at = i + static_cast<std::int64_t>(v) * row_lanes<T>;
+        const std::int64_t at = i + static_cast<std::int64_t>(v) * lanes_of<T>;
         const auto gradients = terms == Terms::gradients ? hn::LoadU(d, dy + at) : zero;
         add_terms<terms, T>(hn::LoadU(d, x + at), gradients, means, first[v], second[v]);
       }
     }
     for (std::size_t v = 0; v < running_vectors<T>; ++v) {
-      const std::size_t at = v * static_cast<std::size_t>(row_lanes<T>);
+      const std::size_t at = v * static_cast<std::size_t>(lanes_of<T>);
       hn::StoreU(first[v], d, running + at);
       if (terms == Terms::gradients) hn::StoreU(second[v], d, running + running_sums + at);
     }
   }
-  for (std::int64_t place = 0; i < n; i += row_lanes<T>, place = (place + row_lanes<T>) % running_sums) {
+  for (std::int64_t place = 0; i < n; i += lanes_of<T>, place = (place + lanes_of<T>) % running_sums) {
     add(running + place, n - i);
   }
 }
@@ -75,7 +75,7 @@ template <class T>
 HWY_INLINE double folded(const T* running) {
   Lanes<T> lanes[running_vectors<T>];
   for (std::size_t v = 0; v < running_vectors<T>; ++v) {
-    lanes[v] = hn::LoadU(hn::ScalableTag<T>(), running + v * static_cast<std::size_t>(row_lanes<T>));
+    lanes[v] = hn::LoadU(hn::ScalableTag<T>(), running + v * static_cast<std::size_t>(lanes_of<T>));
   }
   return static_cast<double>(fold<T>(lanes, AddLanes()));
 }

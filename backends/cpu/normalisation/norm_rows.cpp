@@ -51,7 +51,7 @@ void forward_short(const NormBlock<T>& b) {
 
 template <class T>
 void forward(const NormBlock<T>& b) {
-  if (b.n > 0 && b.n <= row_lanes<T>) return forward_short(b);
+  if (b.n > 0 && b.n <= lanes_of<T>) return forward_short(b);
   for (std::int64_t row = 0; row < b.rows; ++row) {
     const T* const x = b.x + row * b.n;
     const RowStatistics<T> statistics = row_statistics(x, b.n, b.epsilon, b.is_rms);

@@ -10,18 +10,19 @@
 #include "asyncgrad/backends/cpu/products/bf16_product.h"
 #include "asyncgrad/backends/cpu/products/onednn.h"
 #include "asyncgrad/backends/cpu/products/panel_product.h"
+#include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/core/backend/round_up.h"
 
 namespace asyncgrad::detail {
 namespace {
 
-struct Range {
+struct Part {
   std::int64_t first, count;
 };
-// Part `index` of `parts` of [0, extent), cut at multiples of 16, a cache line of float32.
-Range part_of(std::int64_t extent, int parts, int index) {
+// Part `index` of `parts` of [0, extent), cut at multiples of a cache line of float32.
+Part part_of(std::int64_t extent, int parts, int index) {
   if (parts == 1) return {0, extent};
-  constexpr std::int64_t grain = 16;
+  constexpr std::int64_t grain = line_floats;
   const std::int64_t grains = divided_up(extent, grain);
   const std::int64_t first = std::min(extent, grains * index / parts * grain);
   return {first, std::min(extent, grains * (index + 1) / parts * grain) - first};
@@ -55,7 +56,7 @@ ProductPlan plan_vector(const ProductShape& shape) {
 }
 
 template <class T>
-PanelProduct<T> block_of(const ProductShape& shape, const ProductOperands<T>& operands, Range rows, Range columns) {
+PanelProduct<T> block_of(const ProductShape& shape, const ProductOperands<T>& operands, Part rows, Part columns) {
   PanelProduct<T> block{.m = rows.count,
                         .n = columns.count,
                         .k = shape.k,
@@ -197,8 +198,8 @@ template <class T>
 void run_product_tile(const ProductShape& shape, const ProductPlan& plan, const ProductOperands<T>& operands, int tile,
                       std::byte* scratch) {
   const int row_tile = tile / plan.column_tiles, column_tile = tile % plan.column_tiles;
-  const Range rows = part_of(shape.m, plan.row_tiles, row_tile);
-  const Range columns = part_of(shape.n, plan.column_tiles, column_tile);
+  const Part rows = part_of(shape.m, plan.row_tiles, row_tile);
+  const Part columns = part_of(shape.n, plan.column_tiles, column_tile);
   if (rows.count == 0 || columns.count == 0) return;
   const PanelProduct<T> block = block_of(shape, operands, rows, columns);
   if constexpr (std::is_same_v<T, float>) {

@@ -9,9 +9,7 @@
 namespace asyncgrad::detail {
 
 // Neighbouring lines share cache lines, so that a tile of long ones has several, too.
-inline std::int64_t least_lines(const ReduceAttributes& a) {
-  return std::clamp<std::int64_t>(a.inner, 1, 16);  // one cache line of float32
-}
+inline std::int64_t least_lines(const ReduceAttributes& a) { return std::clamp<std::int64_t>(a.inner, 1, line_floats); }
 inline std::int64_t lines_per_tile(const ReduceAttributes& a) {
   return std::max(items_per_tile(a.axis), least_lines(a));
 }

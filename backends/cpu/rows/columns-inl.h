@@ -30,8 +30,8 @@ class Columns {
   Columns(std::int64_t n, std::int64_t step, std::int64_t count) : n_(n), step_(step), count_(count) {}
 
   HWY_INLINE V load(const T* x, std::size_t v, std::int64_t i) const {
-    const T* const from = x + i * step_ + static_cast<std::int64_t>(v) * row_lanes<T>;
-    return load_up_to(hn::Zero(d_), from, vectors > 1 ? row_lanes<T> : count_);
+    const T* const from = x + i * step_ + static_cast<std::int64_t>(v) * lanes_of<T>;
+    return load_up_to(hn::Zero(d_), from, vectors > 1 ? lanes_of<T> : count_);
   }
 
   // The largest elements; any of a column with a NaN.
@@ -65,8 +65,8 @@ class Columns {
     }
   }
   HWY_INLINE void store(V vector, T* out, std::size_t v, std::int64_t i) const {
-    T* const to = out + i * step_ + static_cast<std::int64_t>(v) * row_lanes<T>;
-    store_up_to(vector, to, vectors > 1 ? row_lanes<T> : count_);
+    T* const to = out + i * step_ + static_cast<std::int64_t>(v) * lanes_of<T>;
+    store_up_to(vector, to, vectors > 1 ? lanes_of<T> : count_);
   }
 
  private:
@@ -91,12 +91,12 @@ class NarrowColumns {
   using V = Lanes<T>;
   using Row = V[count];  // for each place in a group the number of its column
 
-  explicit NarrowColumns(std::int64_t n) : n_(n), groups_((n + row_lanes<T> - 1) / row_lanes<T>) {}
+  explicit NarrowColumns(std::int64_t n) : n_(n), groups_((n + lanes_of<T> - 1) / lanes_of<T>) {}
 
   // Elements behind the last are those of the first group, which has the same columns there.
   HWY_INLINE V load(const T* x, std::size_t v, std::int64_t group) const {
     const std::int64_t left = n_ * columns - at(v, group);
-    if (left >= row_lanes<T>) return hn::LoadU(d_, x + at(v, group));
+    if (left >= lanes_of<T>) return hn::LoadU(d_, x + at(v, group));
     const V first = hn::LoadU(d_, x + at(v, 0));
     return left > 0 ? load_up_to(first, x + at(v, group), left) : first;
   }
@@ -120,7 +120,7 @@ class NarrowColumns {
 
   template <class Term>
   HWY_INLINE void sum(Term term, Row& result) const {
-    static_assert(summed_rows % row_lanes<T> == 0);
+    static_assert(summed_rows % lanes_of<T> == 0);
     HWY_ALIGN T terms[elements];
     T parts[count] = {};
     double totals[count] = {};
@@ -128,7 +128,7 @@ class NarrowColumns {
       Row of_group;
       for (std::size_t v = 0; v < count; ++v) of_group[v] = term(v, group);
       spill(of_group, terms);
-      const std::int64_t first = group * row_lanes<T>, rows = std::min(row_lanes<T>, n_ - first);
+      const std::int64_t first = group * lanes_of<T>, rows = std::min(lanes_of<T>, n_ - first);
       for (std::int64_t row = 0; row < rows; ++row) {
         for (std::size_t j = 0; j < count; ++j) parts[j] += terms[static_cast<std::size_t>(row) * count + j];
       }
@@ -159,7 +159,7 @@ class NarrowColumns {
   static constexpr auto columns = static_cast<std::int64_t>(count);
 
   static HWY_INLINE std::int64_t at(std::size_t v, std::int64_t group) {
-    return (group * columns + static_cast<std::int64_t>(v)) * row_lanes<T>;
+    return (group * columns + static_cast<std::int64_t>(v)) * lanes_of<T>;
   }
   static HWY_INLINE void spill(const Row& row, T* to) {
     for (std::size_t v = 0; v < count; ++v) hn::Store(row[v], d_, to + v * VectorMath<T>::lanes);

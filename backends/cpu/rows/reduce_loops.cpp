@@ -57,30 +57,30 @@ HWY_INLINE void each_row(const Strip<T>& strip, T* out, Reduce reduce) {
 template <class T>
 constexpr std::size_t many_rows_vectors = std::min<std::size_t>(running_vectors<T>, 8);
 template <class T>
-constexpr std::int64_t longest_of_many_rows = static_cast<std::int64_t>(many_rows_vectors<T>) * row_lanes<T>;
+constexpr std::int64_t longest_of_many_rows = static_cast<std::int64_t>(many_rows_vectors<T>) * lanes_of<T>;
 
 // out[i] = the fold of row i, with the bits of a row that is folded alone. Rows have at least `vectors` vectors.
 template <class RowsReducer, std::size_t vectors = 1, class T>
 void fold_many_rows(const Strip<T>& strip, T* out) {
   if constexpr (vectors < many_rows_vectors<T>) {
-    if (strip.columns > static_cast<std::int64_t>(vectors) * row_lanes<T>) {
+    if (strip.columns > static_cast<std::int64_t>(vectors) * lanes_of<T>) {
       return fold_many_rows<RowsReducer, vectors + 1>(strip, out);
     }
   }
   const ShortRow<T, vectors> shape(strip.columns);
-  const auto lanes_of = [&](std::int64_t row) HWY_ATTR {
+  const auto vector_of = [&](std::int64_t row) HWY_ATTR {
     const T* const x = strip.data + row * strip.stride;
     prefetch(x + prefetched_ahead, strip.columns);
-    return RowsReducer::lanes_of(shape, x);
+    return RowsReducer::vector_of(shape, x);
   };
-  fold_rows(strip.rows, lanes_of, typename RowsReducer::Combine(), out);
+  fold_rows(strip.rows, vector_of, typename RowsReducer::Combine(), out);
 }
 
 template <bool Squares>
 struct SumOfMany {
   using Combine = AddLanes;
   template <class T, std::size_t vectors>
-  static HWY_INLINE Lanes<T> lanes_of(const ShortRow<T, vectors>& shape, const T* x) {
+  static HWY_INLINE Lanes<T> vector_of(const ShortRow<T, vectors>& shape, const T* x) {
     Lanes<T> row[vectors];
     shape.load(x, hn::Zero(hn::ScalableTag<T>()), row);
     if constexpr (Squares) {
@@ -241,7 +241,7 @@ template <bool Largest>
 struct ExtremeOfMany {
   using Combine = Extreme<Largest>;
   template <class T, std::size_t vectors>
-  static HWY_INLINE Lanes<T> lanes_of(const ShortRow<T, vectors>& shape, const T* x) {
+  static HWY_INLINE Lanes<T> vector_of(const ShortRow<T, vectors>& shape, const T* x) {
     const auto first = hn::Set(hn::ScalableTag<T>(), x[0]);
     Lanes<T> row[vectors];
     shape.load(x, first, row);

@@ -25,7 +25,7 @@ class ShortRow {
  public:
   using V = Lanes<T>;
 
-  explicit ShortRow(std::int64_t n) : last_(n - static_cast<std::int64_t>(vectors - 1) * row_lanes<T>) {}
+  explicit ShortRow(std::int64_t n) : last_(n - static_cast<std::int64_t>(vectors - 1) * lanes_of<T>) {}
 
   // `others` stands for the elements after the row's end.
   HWY_INLINE void load(const T* x, V others, V (&row)[vectors]) const {

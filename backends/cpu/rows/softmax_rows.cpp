@@ -21,7 +21,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
-// Each function has a form for a row, one for at most row_lanes short rows, and one for columns.
+// Each function has a form for a row, one for at most lanes_of short rows, and one for columns.
 template <class T>
 struct Softmax {
   static void of_row(const T* x, const T*, T* out, std::int64_t n) {
@@ -98,7 +98,7 @@ void row_log_sums(const T* x, std::int64_t n, std::int64_t count, T* largest, T*
   const hn::ScalableTag<T> d;
   HWY_ALIGN T sums[VectorMath<T>::lanes] = {};
   if constexpr (vectors <= most_row_vectors) {
-    if (n > static_cast<std::int64_t>(vectors) * row_lanes<T>) {
+    if (n > static_cast<std::int64_t>(vectors) * lanes_of<T>) {
       return row_log_sums<vectors + 1>(x, n, count, largest, log_sums);
     }
     const ShortRow<T, vectors> shape(n);
@@ -209,7 +209,7 @@ void each_column(std::int64_t n, std::int64_t step, std::int64_t count, const T*
   for (; j + running_sums <= count; j += running_sums) {
     Function::of_columns(Columns<T, running_vectors<T>>(n, step, running_sums), x + j, dy_from(), out + j);
   }
-  for (; j < count; j += row_lanes<T>) {
+  for (; j < count; j += lanes_of<T>) {
     Function::of_columns(Columns<T, 1>(n, step, count - j), x + j, dy_from(), out + j);
   }
 }
@@ -242,10 +242,10 @@ template <class Function, std::size_t vectors = 1, class T>
 void each_short_row(const SoftmaxLines<T>& lines) {
   const std::int64_t n = lines.n;
   if constexpr (vectors <= most_row_vectors) {
-    if (n > static_cast<std::int64_t>(vectors) * row_lanes<T>) return each_short_row<Function, vectors + 1>(lines);
+    if (n > static_cast<std::int64_t>(vectors) * lanes_of<T>) return each_short_row<Function, vectors + 1>(lines);
     const ShortRow<T, vectors> shape(n);
-    for (std::int64_t row = 0; row < lines.count; row += row_lanes<T>) {
-      const std::int64_t at = row * n, count = std::min(row_lanes<T>, lines.count - row);
+    for (std::int64_t row = 0; row < lines.count; row += lanes_of<T>) {
+      const std::int64_t at = row * n, count = std::min(lanes_of<T>, lines.count - row);
       const T* const dy = lines.dy == nullptr ? nullptr : lines.dy + at;
       Function::of_short_rows(shape, lines.x + at, dy, lines.out + at, n, count);
     }
@@ -259,7 +259,7 @@ void each_line(const SoftmaxLines<T>& lines) {
   const std::int64_t n = lines.n;
   if (lines.step != 1) {
     const bool is_narrow = lines.step == lines.count && lines.count <= most_narrow_columns &&
-                           2 * lines.count <= row_lanes<T> && n >= 2 * row_lanes<T>;
+                           2 * lines.count <= lanes_of<T> && n >= 2 * lanes_of<T>;
     if (is_narrow) return narrow_columns<Function>(n, lines.count, lines.x, lines.dy, lines.out);
     return each_column<Function>(n, lines.step, lines.count, lines.x, lines.dy, lines.out);
   }
@@ -304,8 +304,8 @@ void cross_entropy(const SoftmaxLines<T>& rows, const std::int64_t* labels) {
   const std::int64_t n = rows.n;
   if (n <= longest_turned_row) return cross_entropy_of_turned_rows(rows, labels);
   T largest[VectorMath<T>::lanes], log_sums[VectorMath<T>::lanes];
-  for (std::int64_t first = 0; first < rows.count; first += row_lanes<T>) {
-    const std::int64_t count = std::min(row_lanes<T>, rows.count - first);
+  for (std::int64_t first = 0; first < rows.count; first += lanes_of<T>) {
+    const std::int64_t count = std::min(lanes_of<T>, rows.count - first);
     const T* const x = rows.x + first * n;
     row_log_sums(x, n, count, largest, log_sums);
     for (std::int64_t j = 0; j < count; ++j) {

@@ -33,7 +33,7 @@ HWY_INLINE V float_exponential(V x) {
   const V odd = hn::MulAdd(hn::Set(d, 8.3687194e-3F), square, hn::Set(d, 0.16666521F));
   const V series = hn::MulAdd(odd, r, hn::MulAdd(last, square, hn::Set(d, 0.49999994F)));
   const V power = hn::Add(hn::MulAdd(series, square, r), hn::Set(d, 1));
-  // Half of n is added to the exponent, and 2 to the other half is a factor, as 2^n need not be a number.
+  // 2^n may be out of range: half of n is added to the exponent, and 2 to the power of the rest is a factor.
   const auto n = hn::Sub(hn::BitCast(integers, shifted), hn::Set(integers, bits_of_magic));
   const auto half = hn::ShiftRight<1>(n);
   const auto scaled = hn::Add(hn::BitCast(integers, power), hn::ShiftLeft<23>(half));
@@ -41,7 +41,7 @@ HWY_INLINE V float_exponential(V x) {
   return hn::Mul(hn::BitCast(d, scaled), hn::BitCast(d, factor));
 }
 
-// e^x without the care for x above 88, x below -160 (of float64: below -1000) and NaN, for which it may be anything.
+// e^x for -170 < x < 90, of float64 for -1000 < x < 706. Elsewhere, and for NaN, it may be anything.
 template <class V>
 HWY_INLINE V exponential_of_moderate(V x) {
   if constexpr (sizeof(hn::TFromV<V>) == 4) {

@@ -48,21 +48,21 @@ HWY_INLINE V fold_each(D d, V* rows, Combine combine) {
 
 #endif  // HWY_TARGET != HWY_SCALAR
 
-// out[i] = the fold of lanes_of(i), for i < count.
-template <class T, class LanesOf, class Combine>
-HWY_INLINE void fold_rows(std::int64_t count, LanesOf lanes_of, Combine combine, T* out) {
+// out[i] = the fold of vector_of(i), for i < count.
+template <class T, class VectorOf, class Combine>
+HWY_INLINE void fold_rows(std::int64_t count, VectorOf vector_of, Combine combine, T* out) {
   const hn::ScalableTag<T> d;
 #if HWY_TARGET == HWY_SCALAR
-  for (std::int64_t i = 0; i < count; ++i) out[i] = fold_lanes(d, lanes_of(i), combine);
+  for (std::int64_t i = 0; i < count; ++i) out[i] = fold_lanes(d, vector_of(i), combine);
 #else
   constexpr std::size_t lanes = VectorMath<T>::lanes;
   std::int64_t first = 0;
-  for (; first + row_lanes<T> <= count; first += row_lanes<T>) {
+  for (; first + lanes_of<T> <= count; first += lanes_of<T>) {
     Lanes<T> rows[lanes];
-    for (std::size_t i = 0; i < lanes; ++i) rows[i] = lanes_of(first + static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < lanes; ++i) rows[i] = vector_of(first + static_cast<std::int64_t>(i));
     hn::StoreU(fold_each<lanes>(d, rows, combine), d, out + first);
   }
-  for (; first < count; ++first) out[first] = fold_lanes(d, lanes_of(first), combine);
+  for (; first < count; ++first) out[first] = fold_lanes(d, vector_of(first), combine);
 #endif
 }
 

@@ -28,11 +28,9 @@ inline constexpr std::int64_t block_elements = 4096;
 // The longest rows whose elements are summed one by one.
 inline constexpr std::int64_t short_row = 16;
 
-template <class T>
-inline constexpr auto row_lanes = static_cast<std::int64_t>(VectorMath<T>::lanes);
 // The vectors in which running results are kept.
 template <class T>
-inline constexpr std::size_t running_vectors = running_sums / row_lanes<T>;
+inline constexpr std::size_t running_vectors = running_sums / lanes_of<T>;
 
 // Folds the lanes of a vector in halves: combine(lower, upper) until one is left.
 template <class D, class V, class Combine>
@@ -69,9 +67,9 @@ template <class T, class Add>
 HWY_INLINE void each_vector(std::int64_t begin, std::int64_t end, Add add) {
   std::int64_t i = begin;
   for (; i + running_sums <= end; i += running_sums) {
-    for (std::size_t v = 0; v < running_vectors<T>; ++v) add(v, i + static_cast<std::int64_t>(v) * row_lanes<T>);
+    for (std::size_t v = 0; v < running_vectors<T>; ++v) add(v, i + static_cast<std::int64_t>(v) * lanes_of<T>);
   }
-  for (std::size_t v = 0; i < end; ++v, i += row_lanes<T>) add(v, i);
+  for (std::size_t v = 0; i < end; ++v, i += lanes_of<T>) add(v, i);
 }
 
 struct AddLanes {
@@ -87,7 +85,7 @@ HWY_INLINE Lanes<T> terms(const T* x, const T* y, std::int64_t count) {
   const hn::ScalableTag<T> d;
   HWY_ALIGN T beside[VectorMath<T>::lanes];
   const auto load = [&](const T* from) HWY_ATTR {
-    return count < row_lanes<T> ? load_part_of(hn::Zero(d), from, count, beside) : hn::LoadU(d, from);
+    return count < lanes_of<T> ? load_part_of(hn::Zero(d), from, count, beside) : hn::LoadU(d, from);
   };
   if constexpr (Product) {
     return hn::Mul(load(x), load(y));
@@ -105,11 +103,11 @@ HWY_INLINE double block_sum(const T* x, const T* y, std::int64_t n) {
   for (; i + running_sums <= n; i += running_sums) {
     prefetch(x + i + prefetched_ahead, running_sums);
     for (auto& sum : running) {
-      const std::int64_t at = i + (&sum - running) * row_lanes<T>;
-      sum = hn::Add(sum, terms<Product>(x + at, y + at, row_lanes<T>));
+      const std::int64_t at = i + (&sum - running) * lanes_of<T>;
+      sum = hn::Add(sum, terms<Product>(x + at, y + at, lanes_of<T>));
     }
   }
-  for (std::size_t v = 0; i < n; ++v, i += row_lanes<T>) {
+  for (std::size_t v = 0; i < n; ++v, i += lanes_of<T>) {
     running[v] = hn::Add(running[v], terms<Product>(x + i, y + i, n - i));
   }
   return fold<T>(running, AddLanes());
@@ -157,7 +155,7 @@ struct Extreme {
 template <class T, class Combine>
 HWY_INLINE T fold_row(const T* x, std::int64_t n, Combine combine) {
   const hn::ScalableTag<T> d;
-  constexpr std::int64_t lanes = row_lanes<T>;
+  constexpr std::int64_t lanes = lanes_of<T>;
   HWY_ALIGN T beside[VectorMath<T>::lanes];
   const auto first = hn::Set(d, x[0]);
   if (n <= lanes) return fold_lanes(d, n < lanes ? load_part_of(first, x, n, beside) : hn::LoadU(d, x), combine);
@@ -196,7 +194,7 @@ T row_max(const T* x, std::int64_t n) {
 template <class T, class Function, class... In>
 HWY_INLINE void map_row(T* out, std::int64_t n, Function function, const In*... x) {
   const hn::ScalableTag<T> d;
-  constexpr std::int64_t lanes = row_lanes<T>;
+  constexpr std::int64_t lanes = lanes_of<T>;
   std::int64_t i = 0;
   for (; i + lanes <= n; i += lanes) hn::StoreU(function(hn::LoadU(d, x + i)...), d, out + i);
   if (i == n) return;

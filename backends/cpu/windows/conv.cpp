@@ -2,7 +2,7 @@
 // elements of the kernel, which lie at fixed distances from it (conv_field.h). The gradient of an input is a pass for
 // each place of an input between two strides, over the gradient of the output.
 //
-// Every sum is one chain in a fixed order: over blocks of channels, and over the elements of the kernel in each channel.
+// Every sum is one chain, in the order that conv_order() gives.
 #include <algorithm>
 
 #include "asyncgrad/backends/cpu/families.h"

@@ -71,8 +71,8 @@ class ConvBlockOfPixels {
     return plan_.channels > 1 && pass_.taps() == 1 && pass_.height.stride == 1 && pass_.width.stride == 1 &&
            columns() == pass_.width.extent && block_.pixels() % products_.lanes == 0;
   }
-  // Whether sums along pixels are computed where they belong: all in one line, or row by row if these are whole vectors,
-  // enough of them at once.
+  // Whether sums along pixels are written straight to the result: all in one line, or row by row if these are whole
+  // vectors, enough of them at once.
   bool writes_one_line() const {
     return is_flat() && pass_.column_step == 1 && pass_.row_step == 1 && columns() == operands_.y_width;
   }

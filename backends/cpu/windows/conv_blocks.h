@@ -44,6 +44,9 @@ class ConvGrid {
   std::int64_t image_parts_ = 1, row_parts_ = 1, column_parts_ = 1;
 };
 
+// The pixels of a block whose vectors go along the outputs, about.
+inline constexpr std::int64_t max_gathered_pixels = 512;
+
 // Whether vectors go along the outputs of a group, as they fill most of the lanes; else they go along pixels.
 inline bool conv_gathers(std::int64_t outputs, std::int64_t lanes) {
   return 5 * outputs >= 3 * rounded_up(outputs, lanes);

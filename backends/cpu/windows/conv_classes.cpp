@@ -36,8 +36,8 @@ bool ConvAxisClasses::list(const ConvTaps& axis, Range outputs, std::int64_t mos
 
 namespace {
 
-// How many products of a pixel take as long. A class costs about as much as two pixels more, and few pixels, whose sums
-// wait for each other, as much as four.
+// The cost, in products of one pixel. A class costs about as much as two pixels more, and few pixels, whose sums wait
+// for each other, as much as four.
 std::int64_t cost(const ConvAxisClasses& rows, const ConvAxisClasses& columns, std::int64_t images) {
   constexpr std::int64_t of_class = 2, least = 4;
   std::int64_t sum = 0;

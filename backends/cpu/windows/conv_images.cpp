@@ -54,9 +54,8 @@ std::optional<ImagesPlan> images_plan(const ConvExtents& e, bool of_inputs) {
     return std::nullopt;
   }
   if (!has_few_products(plan) || !cut(plan)) return std::nullopt;
-  constexpr double macs_per_tile = 1 << 20;
   plan.units_per_tile = static_cast<std::int64_t>(
-      std::max(1.0, macs_per_tile * static_cast<double>(plan.units()) / std::max(1.0, e.macs())));
+      std::max(1.0, conv_macs_per_tile * static_cast<double>(plan.units()) / std::max(1.0, e.macs())));
   return plan;
 }
 
@@ -122,7 +121,7 @@ class ImagesTile {
 
   void lay_out_planes() {
     const std::int64_t count = p_.pixels.channels * in_plane();
-    // The lanes of no image are computed, too.
+    // Lanes behind the last image are computed, too, so they hold zeros.
     if (image_count() < wide_) std::fill_n(memory_.planes, count * wide_, T{});
     const T* from = operands_.x + images_.begin * operands_.x_image + group_ * p_.pixels.channels * operands_.x_plane +
                     in_rows_.begin * p_.in_width();

@@ -1,6 +1,6 @@
 // Convolutions of many small images with few outputs: vectors along the outputs would be mostly empty, and along pixels
-// much of what they read would be padding, so they go along images. The sums are the same chains as those along pixels.
-// Internal.
+// much of what they read would be padding, so they go along images. The sums are the chains of those along pixels, but
+// for products with padding, which are left out. Internal.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct ImagesPlan {
   // The elements of an image in them.
   std::int64_t read_elements() const { return pixels.channels * in_rows() * in_width(); }
   std::int64_t written_elements() const { return pixels.outputs * out_rows() * out_width(); }
-  // The elements of the longest panel, in whole vectors.
+  // The images of the widest panel, rounded up to whole vectors.
   std::int64_t most_images() const { return divided_up(images.vectors(), images.count()) * images.lanes; }
 
   std::int64_t units() const { return extents.groups * images.count() * strips; }

@@ -6,9 +6,8 @@ namespace asyncgrad::detail {
 
 namespace {
 
-constexpr std::int64_t max_gathered_pixels = 512, max_shifted_pixels = 2048;
+constexpr std::int64_t max_shifted_pixels = 2048;
 constexpr std::int64_t max_shifted_sums = 1 << 16;  // the pixels of all outputs, which take less than twice as much
-constexpr double macs_per_tile = 1 << 20;
 
 ConvTaps taps_of_pass(const ConvAxis& axis, bool of_inputs, std::int64_t rest) {
   return of_inputs ? taps_of_inputs(axis, rest) : taps_of_outputs(axis);
@@ -77,14 +76,14 @@ ConvPlan conv_plan(const ConvExtents& e, bool of_inputs, std::int64_t lanes) {
   }
   const std::int64_t units = passes * plan.output_parts;
   const double macs_of_pixel = e.macs() / std::max(1.0, static_cast<double>(pixels) * static_cast<double>(units));
-  const auto least = static_cast<std::int64_t>(macs_per_tile / std::max(1.0, macs_of_pixel));
+  const auto least = static_cast<std::int64_t>(conv_macs_per_tile / std::max(1.0, macs_of_pixel));
   plan.grid = ConvGrid(
       e.batch, rows, columns,
       std::clamp(std::max(pixels * units / wanted_tiles, least), std::min<std::int64_t>(16, max_pixels), max_pixels),
       !plan.gathers);
   const double blocks = static_cast<double>(units) * static_cast<double>(plan.grid.count());
   plan.units_per_tile =
-      static_cast<std::int64_t>(std::max(1.0, macs_per_tile / std::max(e.macs() / std::max(1.0, blocks), 4096.0)));
+      static_cast<std::int64_t>(std::max(1.0, conv_macs_per_tile / std::max(e.macs() / std::max(1.0, blocks), 4096.0)));
   return plan;
 }
 

@@ -7,6 +7,9 @@
 
 namespace asyncgrad::detail {
 
+// The products of a tile, about.
+inline constexpr double conv_macs_per_tile = 1 << 20;
+
 // The outputs between two strides, which all read the same distances from them.
 struct ConvPass {
   ConvTaps height, width;

@@ -18,7 +18,7 @@ namespace asyncgrad::detail {
 
 namespace {
 
-constexpr std::int64_t max_gathered_pixels = 512, max_dot_pixels = 2048;
+constexpr std::int64_t max_dot_pixels = 2048;
 constexpr std::int64_t row_offsets_count = 512;
 constexpr std::int64_t max_flat(std::int64_t pixels) { return 3 * pixels; }  // of rows with zeros in between
 

@@ -11,7 +11,8 @@ namespace asyncgrad::detail {
 
 // Functions of `count` planes one after another. Where rows of outputs are long enough, and windows not so small that
 // it saves nothing, these are reduced along the height first, a row of the input at a time, and then along the width.
-// `scratch` has pool_scratch_bytes(). The maximum is that of the first element that is the largest, or of the last NaN.
+// `scratch` has pool_scratch_bytes(). The maximum is that of the first element that is the largest, or of the last NaN; of
+// zeros of both signs max() may take another one.
 template <class T>
 struct PoolPlanes {
   void (*max)(const PoolPlane& plane, std::int64_t count, const T* x, T* y, std::byte* scratch);
