@@ -32,6 +32,8 @@ Value recorded(const Values&... values) {
 // The Math of the formulas, see core/backend/formulas.h. The result for numbers alone is a number.
 class TensorMath {
  public:
+  static constexpr bool takes_gradients = true;  // magnitude() of core/backend/formulas/row.h
+
   static Value set(double number) { return {.number = number}; }
 
   static Value add(const Value& x, const Value& y) {

@@ -91,7 +91,7 @@ constexpr auto sigmoid_from(const auto& m, auto x, auto power) {
       },
       x, power);
 }
-constexpr auto sigmoid_of(const auto& m, auto x) { return sigmoid_from(m, x, m.exp(m.neg(m.abs(x)))); }
+constexpr auto sigmoid_of(const auto& m, auto x) { return sigmoid_from(m, x, m.exp(m.neg(magnitude(m, x)))); }
 struct Sigmoid : Row<1> {
   static constexpr const char* name = "sigmoid";
   static constexpr auto apply(const auto& m, auto x) { return sigmoid_of(m, x); }
@@ -103,7 +103,7 @@ struct SigmoidGrad : Row<2> {  // from the output: y (1 - y)
 struct Softplus : Row<1> {  // log(1 + e^x), by e^-|x| so that nothing overflows
   static constexpr const char* name = "softplus";
   static constexpr auto apply(const auto& m, auto x) {
-    return m.add(m.max(x, m.set(0)), m.log1p(m.exp(m.neg(m.abs(x)))));
+    return m.add(m.max(x, m.set(0)), m.log1p(m.exp(m.neg(magnitude(m, x)))));
   }
 };
 struct SoftplusGrad : Row<2> {
@@ -148,7 +148,7 @@ inline constexpr double gelu_tanh_scale = 4 * sqrt_half / sqrt_pi, gelu_tanh_cub
 // The sigmoid whose product with x is gelu_tanh: (1 + tanh(u)) / 2 is sigmoid(2 u), which cancels nothing.
 constexpr auto gelu_tanh_gate(const auto& m, auto x) {
   const auto cubic = m.add(m.set(1), m.mul(m.set(gelu_tanh_cubic), m.mul(x, x)));
-  return sigmoid_from(m, x, m.exp(m.neg(m.mul(m.abs(x), m.mul(m.set(gelu_tanh_scale), cubic)))));
+  return sigmoid_from(m, x, m.exp(m.neg(m.mul(magnitude(m, x), m.mul(m.set(gelu_tanh_scale), cubic)))));
 }
 struct GeluTanh : Row<1> {
   static constexpr const char* name = "gelu_tanh";
@@ -201,7 +201,7 @@ constexpr auto mish_gate(const auto& m, auto x) {
     return m.select(m.less(x, m.set(0)), m.div(negative, m.add(negative, two)),
                     m.div(positive, m.add(positive, m.mul(two, square))));
   };
-  return once(m, of_power, x, m.exp(m.neg(m.abs(x))));
+  return once(m, of_power, x, m.exp(m.neg(magnitude(m, x))));
 }
 struct Mish : Row<1> {  // x tanh(softplus(x))
   static constexpr const char* name = "mish";

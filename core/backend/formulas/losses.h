@@ -55,7 +55,7 @@ struct HuberGradDelta : Row<3> {  // |x| - delta beyond it
 struct LogisticLoss : Row<2> {
   static constexpr const char* name = "logistic_loss";
   static constexpr auto apply(const auto& m, auto x, auto y) {
-    const auto logarithm = m.log1p(m.exp(m.neg(m.abs(x))));
+    const auto logarithm = m.log1p(m.exp(m.neg(magnitude(m, x))));
     return m.add(m.sub(m.max(x, m.set(0)), m.mul(x, y)), logarithm);
   }
 };

@@ -15,7 +15,7 @@ constexpr auto halved_if_large(const auto& m, auto a) {
   return m.select(m.less(m.set(hyperbolic_large), a), m.mul(m.set(0.5), a), a);
 }
 constexpr auto sinh_of(const auto& m, auto x) {
-  const auto a = m.abs(x);
+  const auto a = magnitude(m, x);
   const auto u = m.expm1(halved_if_large(m, a));  // keeps the digits near 0
   const auto from_power = [](const auto& m, auto x, auto u) {
     const auto is_large = m.less(m.set(hyperbolic_large), m.abs(x));
@@ -23,12 +23,12 @@ constexpr auto sinh_of(const auto& m, auto x) {
     const auto half = m.select(m.less(x, m.set(0)), m.set(-0.5), m.set(0.5));
     const auto factor = m.select(is_large, e, m.add(m.set(1), m.div(m.set(1), e)));
     const auto y = m.mul(m.mul(half, factor), m.select(is_large, e, u));  // e^2 / 2, or (1 + 1 / e) u / 2
-    return m.select(m.equal(x, m.set(0)), x, y);                          // -0 stays
+    return with_zero_of(m, x, y);
   };
   return once(m, from_power, x, u);
 }
 constexpr auto cosh_of(const auto& m, auto x) {
-  const auto a = m.abs(x);
+  const auto a = magnitude(m, x);
   const auto e = m.exp(halved_if_large(m, a));
   const auto small = m.mul(m.set(0.5), m.add(e, m.div(m.set(1), e)));
   return m.select(m.less(m.set(hyperbolic_large), a), m.mul(m.mul(m.set(0.5), e), e), small);

@@ -118,5 +118,27 @@ TEST(Elementwise, ZerosKeepTheirSigns) {
   }
 }
 
+// Formulas that take |x| to be accurate are smooth at 0 all the same.
+TEST(Elementwise, HasTheDerivativesOfEveryOrderAtZero) {
+  Tensor (*const functions[])(const Arg&) = {
+      sigmoid,   softplus,
+      silu,      gelu,
+      gelu_tanh, mish,
+      sinh,      cosh,
+      tanh,      [](const Arg& x) { return logistic_loss(x, full({3}, 0.25, {.dtype = float64})); }};
+  int number = 0;
+  for (Tensor (*function)(const Arg&) : functions) {
+    const Tensor x = parameter(float64_tensor({0, 1e-8, -1e-8}, {3}));
+    Tensor y = function(x);
+    for (int order = 1; order <= 4; ++order) {
+      y = grad(sum(y), {x}, {}, {.create_graph = true})[0];
+      const std::vector<double> at = y.to_vector<double>();
+      EXPECT_NEAR(at[0], at[1], 1e-6) << "function " << number << ", order " << order;
+      EXPECT_NEAR(at[0], at[2], 1e-6) << "function " << number << ", order " << order;
+    }
+    ++number;
+  }
+}
+
 }  // namespace
 }  // namespace asyncgrad::tests
