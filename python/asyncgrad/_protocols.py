@@ -5,6 +5,8 @@ What is not in the tables here NumPy computes itself, from the values, for which
 import functools
 import inspect
 
+import numpy as np
+
 from . import _core, _functions, array_api
 from ._computed import is_wanted
 from ._tensor import Tensor, array_of, dot_of
@@ -96,7 +98,9 @@ def _array_ufunc(self, ufunc, method, *inputs, **options):
 
 
 def _reduction(name):
-    def call(a, axis=None, dtype=None, keepdims=False):
+    def call(a, axis=None, dtype=None, out=None, keepdims=False):
+        if out is not None:
+            return NotImplemented
         x = a if dtype is None else a.astype(dtype)
         return getattr(x, name)(axis=axis, keepdims=keepdims)
 
@@ -104,11 +108,40 @@ def _reduction(name):
 
 
 def _spread(name):
-    return lambda a, axis=None, ddof=0, keepdims=False: getattr(a, name)(axis=axis, ddof=ddof, keepdims=keepdims)
+    def call(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+        if dtype is not None or out is not None:
+            return NotImplemented
+        return getattr(a, name)(axis=axis, ddof=ddof, keepdims=keepdims)
+
+    return call
 
 
 def _of_axis(name):
-    return lambda a, axis=None, keepdims=False: getattr(a, name)(axis=axis, keepdims=keepdims)
+    def call(a, axis=None, out=None, keepdims=False):
+        return NotImplemented if out is not None else getattr(a, name)(axis=axis, keepdims=keepdims)
+
+    return call
+
+
+def _product(a, axis=None, dtype=None, out=None, keepdims=False):
+    return NotImplemented if out is not None else array_api.prod(a, axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+# These take a number where NumPy takes an array, too.
+def _clipped(a, a_min=None, a_max=None):
+    return _core.clip(a, a_min, a_max) if _is_number(a_min) and _is_number(a_max) else NotImplemented
+
+
+def _expanded(a, axis):
+    return _core.expand_dims(a, axis) if _is_number(axis) else NotImplemented
+
+
+def _repeated(a, repeats, axis=None):
+    return _functions.repeat(a, repeats, axis) if _is_number(repeats) else NotImplemented
+
+
+def _is_number(argument):
+    return argument is None or np.ndim(argument) == 0
 
 
 def _joined(arrays, axis=0):
@@ -146,15 +179,15 @@ _FUNCTIONS = {
     "stack": lambda arrays, axis=0: _core.stack(list(arrays), axis), "cumsum": lambda a, axis=None: _core.cumsum(a, axis),
     "reshape": lambda a, shape: _core.reshape(a, shape), "ravel": lambda a: _core.reshape(a, -1),
     "transpose": lambda a, axes=None: _core.transpose(a, axes), "swapaxes": lambda a, axis1, axis2: _core.swapaxes(a, axis1, axis2),
-    "squeeze": lambda a, axis=None: _core.squeeze(a, axis), "expand_dims": lambda a, axis: _core.expand_dims(a, axis),
+    "squeeze": lambda a, axis=None: _core.squeeze(a, axis), "expand_dims": _expanded,
     "flip": lambda m, axis=None: _core.flip(m, axis), "broadcast_to": lambda array, shape: _core.broadcast_to(array, shape),
-    "clip": lambda a, a_min=None, a_max=None: _core.clip(a, a_min, a_max), "dot": lambda a, b: dot_of(a, b),
+    "clip": _clipped, "dot": lambda a, b: dot_of(a, b),
     "outer": lambda a, b: _functions.outer(a, b), "tril": lambda m, k=0: _core.tril(m, k), "triu": lambda m, k=0: _core.triu(m, k),
-    "tile": lambda A, reps: _core.tile(A, reps), "repeat": lambda a, repeats, axis=None: _functions.repeat(a, repeats, axis),
+    "tile": lambda A, reps: _core.tile(A, reps), "repeat": _repeated,
     "roll": lambda a, shift, axis=None: _functions.roll(a, shift, axis),
     "zeros_like": lambda a, dtype=None: _core.zeros_like(a, dtype), "ones_like": lambda a, dtype=None: _core.ones_like(a, dtype),
     "full_like": lambda a, fill_value, dtype=None: _core.full_like(a, fill_value, dtype),
-    "prod": lambda a, axis=None, dtype=None, keepdims=False: array_api.prod(a, axis=axis, dtype=dtype, keepdims=keepdims),
+    "prod": _product,
     "cumprod": lambda a, axis=None: _along(lambda x, axis: array_api.cumulative_prod(x, axis=axis))(a, axis),
     "sort": _along(lambda x, axis: array_api.sort(x, axis=axis)), "argsort": _along(lambda x, axis: array_api.argsort(x, axis=axis)),
     "take": _taken,
@@ -163,10 +196,17 @@ _FUNCTIONS = {
     "split": lambda ary, indices_or_sections, axis=0: _core.split(ary, indices_or_sections, axis),
     "tensordot": lambda a, b, axes=2: array_api.tensordot(*map(_core.asarray, (a, b)), axes=axes),
     "einsum": _einsum, "matrix_transpose": lambda x: array_api.matrix_transpose(x)}
+
+
+def _norm(x, ord=None, axis=None, keepdims=False):
+    is_of_vectors = x.ndim == 1 if axis is None else _is_number(axis)
+    return _core.norm(x, axis, keepdims) if ord is None or (is_of_vectors and ord == 2) else NotImplemented
+
+
 # Those of numpy.linalg: one of the standard's.
 _LINALG = {
     name: getattr(array_api.linalg, name) for name in "cholesky det eigh eigvalsh inv matrix_power pinv qr slogdet solve svd svdvals".split()
-} | {"norm": lambda x, axis=None, keepdims=False: _core.norm(x, axis, keepdims)}
+} | {"norm": _norm}
 _BY_METHODS = {"moveaxis", "rollaxis"}  # NumPy calls tensors' own methods
 _OF_MODULES = {"numpy": _FUNCTIONS, "numpy.linalg": _LINALG}
 _SIGNATURES = {function: inspect.signature(function) for table in _OF_MODULES.values() for function in table.values()}

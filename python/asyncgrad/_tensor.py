@@ -1,4 +1,6 @@
 """The methods of Tensor that are written in Python."""
+import weakref
+
 from . import _core
 from ._html import preformatted, table
 from ._functions import as_tensor, root_of_variance
@@ -72,9 +74,34 @@ def _restored(kind, array, dtype, requires_grad):
     return tensor if kind is Tensor else _core._as_class(tensor, kind)
 
 
+class _Pickled:
+    """A tensor for pickle, which writes an object once. Several objects may stand for one tensor, such as a weight that two
+    layers share: while a pickle is made they have one of these, so that they stand for one tensor afterwards, too."""
+
+    __slots__ = "tensor", "__weakref__"
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __reduce__(self):
+        """The values, the type, and whether a gradient is wanted; no history."""
+        x = self.tensor
+        return _restored, (type(x), array_of(x), str(x.dtype), x.requires_grad and x.is_leaf)
+
+
+_pickled = weakref.WeakValueDictionary()  # by the class and the address, which is not used again as long as one of them lives
+
+
 def _reduce(self):
-    """For pickle: the values, the type, and whether a gradient is wanted; no history."""
-    return _restored, (type(self), array_of(self), str(self.dtype), self.requires_grad and self.is_leaf)
+    key = type(self), self._address()
+    pickled = _pickled.get(key)
+    if pickled is None:
+        pickled = _pickled[key] = _Pickled(self)
+    return _itself, (pickled,)
+
+
+def _itself(tensor):
+    return tensor
 
 
 def _deepcopy(self, memo):

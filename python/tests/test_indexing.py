@@ -167,6 +167,14 @@ def test_an_index_that_is_not_there_fails_later():
         y.wait()
 
 
+@pytest.mark.parametrize("key", [[0, 1], np.array([True, True, False, False, False, False]), ag.array([1, 0])])
+def test_a_part_of_a_tensor_is_assigned_to_another_part(key):
+    x, expected = ag.arange(6).astype("float32"), np.arange(6.0)
+    x[key] = x[1:3]
+    expected[np.asarray(key)] = expected[1:3].copy()
+    same(x, expected)
+
+
 def test_assigned_gradients():
     w = ag.ones(2).requires_grad_()
     x = ag.zeros(4)

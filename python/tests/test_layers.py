@@ -59,6 +59,25 @@ def test_layers(name, tmp_path):
         assert net.to("float64").parameters()[0].dtype == ag.float64
 
 
+class Tied(ag.nn.Module):
+    def __init__(self):
+        self.first, self.last = ag.nn.Dense(3, 3), ag.nn.Dense(3, 3)
+        self.own = ag.parameter(ag.ones(3))
+        self.last.weight, self.last.bias = self.first.weight, self.own
+
+
+def test_pickles_keep_what_layers_share():
+    net = Tied()
+    again, parameters = pickle.loads(pickle.dumps((net, net.parameters())))
+    assert len(net.parameters()) == len(again.parameters()) == len(parameters) == 3
+    with ag.no_grad():
+        for parameter in parameters:
+            parameter[...] = 7
+    for tensor in (again.first.weight, again.last.weight, again.own, again.last.bias):
+        assert (tensor.numpy() == 7).all()
+    assert not (net.first.weight.numpy() == 7).any()
+
+
 def test_embedding():
     layer = ag.nn.Embedding(5, 3)
     assert ag.array_equal(layer(ag.array([[1, 4]])), layer.weight[[[1, 4]]]) and layer.scores(ag.ones(2, 3)).shape == (2, 5)

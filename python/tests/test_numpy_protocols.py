@@ -28,6 +28,8 @@ B = np.array([2.0, 0.5, 1.0], "float32")
     lambda x: np.take(x, [1, -1], axis=1), lambda x: np.diff(x, axis=0), lambda x: np.tensordot(x, A, axes=2),
     lambda x: np.einsum("ij->j", x), lambda x: np.einsum("ij,j", x, B), lambda x: np.einsum("ij,kj->ik", A.astype("float64"), x),
     lambda x: np.searchsorted(B[1:], x), lambda x: np.left_shift((x > 1).astype("int64"), 2), np.linalg.norm, lambda x: np.linalg.norm(x, axis=1),
+    lambda x: np.linalg.norm(x, None, 0), lambda x: np.linalg.norm(x, 2, 1), lambda x: np.linalg.norm(x[0], 2, keepdims=True),
+    lambda x: np.sum(x, 0, None, None), lambda x: np.max(x, 0, None), lambda x: np.prod(x, 0, None, None, True), lambda x: np.std(x, 0, None, None, 1),
     lambda x: np.linalg.inv(x @ x.T), lambda x: np.linalg.solve(x @ x.T, A), lambda x: np.linalg.det(x @ x.T), np.linalg.pinv, lambda x: np.linalg.svd(x)[1]])
 def test_functions_give_tensors(function):
     found, expected = function(ag.array(A)), function(A)
@@ -48,6 +50,8 @@ def test_functions_give_several_tensors(function):
 @pytest.mark.parametrize("function", [
     np.cbrt, np.degrees, np.median, np.vstack, np.flipud, np.rot90, lambda x: np.sort(x, kind="stable"), lambda x: np.sum(x, initial=3), np.modf,
     lambda x: np.add.reduce(x), lambda x: np.exp(x, where=A > 1, out=np.zeros_like(A)), lambda x: np.linalg.norm(x, ord=1),
+    lambda x: np.linalg.norm(x, 1), lambda x: np.linalg.norm(x[0], 0), lambda x: np.linalg.norm(x, -1, 1), lambda x: np.std(x, 0, np.float64),
+    lambda x: np.clip(x, B, 2 * B), lambda x: np.repeat(x, [1, 2], axis=0), lambda x: np.expand_dims(x, (0, 2)),
     lambda x: np.concatenate([x, x], dtype="float64"), lambda x: np.where(x > 1), lambda x: np.take(x, [1, 2], mode="clip"), np.shape, np.ndim,
     lambda x: np.einsum("ij->j", x > 1), lambda x: np.einsum("ij->j", x, optimize=True), lambda x: np.einsum(x, [0, 1], [1, 0]),
     lambda x: np.einsum(x, [0, 1], A, [0, 1])])
