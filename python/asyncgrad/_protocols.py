@@ -5,8 +5,6 @@ What is not in the tables here NumPy computes itself, from the values, for which
 import functools
 import inspect
 
-import numpy as np
-
 from . import _core, _functions, array_api
 from ._computed import is_wanted
 from ._tensor import Tensor, array_of, dot_of
@@ -141,7 +139,8 @@ def _repeated(a, repeats, axis=None):
 
 
 def _is_number(argument):
-    return argument is None or np.ndim(argument) == 0
+    """Whether NumPy would not go through it; numpy itself is imported late, as it takes long."""
+    return not isinstance(argument, (list, tuple)) and getattr(argument, "ndim", 0) == 0
 
 
 def _joined(arrays, axis=0):

@@ -3,6 +3,8 @@ import ast
 import graphlib
 import pathlib
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -37,6 +39,10 @@ def test_only_numpy_is_imported_later():
                 for node in ast.walk(function):
                     assert not isinstance(node, ast.ImportFrom), (path, node.lineno)
                     assert not isinstance(node, ast.Import) or node.names[0].name == "numpy", (path, node.lineno)
+
+
+def test_numpy_is_imported_when_it_is_needed():
+    subprocess.run([sys.executable, "-c", "import sys, asyncgrad; assert 'numpy' not in sys.modules"], check=True)
 
 
 def fronts():
