@@ -54,10 +54,15 @@ void check_broadcast(const char* loss, const char* option, const Tensor& given, 
                                   losses.str(), detail::broadcast_rule));
   }
 }
-// The same for factors of the losses, which need their type, too.
+bool is_number(const Tensor& factor) { return factor.defined() && factor.rank() == 0; }
+// The same for factors of the losses, which need their type, too, but for a single number.
 void check_factors(const char* loss, const char* option, const Tensor& given, const Arg& prediction) {
   check_broadcast(loss, option, given, prediction->shape());
-  losses_detail::check_type_of(loss, "prediction", prediction, option, given);
+  if (!is_number(given)) losses_detail::check_type_of(loss, "prediction", prediction, option, given);
+}
+// A single number takes the type of the losses.
+Tensor factor_of(const Tensor& losses, const Tensor& given, Location where) {
+  return is_number(given) ? to(Arg(given, where), losses.dtype()) : given;
 }
 
 // The losses of the elements of a prediction and a label by a formula, weighted, masked and reduced.
@@ -81,7 +86,7 @@ Tensor loss_of(const char* name, const Arg& prediction, const Arg& label, const 
     y = asyncgrad::where(at(options.mask), Arg(y, label.where()), 0);
   }
   Tensor losses = formula(at(x), Arg(y, label.where()));
-  if (options.weight.defined()) losses = at(losses) * at(options.weight);
+  if (options.weight.defined()) losses = at(losses) * at(factor_of(losses, options.weight, where));
   if (has_mask) losses = asyncgrad::where(at(options.mask), at(losses), 0);
   Losses all(std::move(losses), where);
   if (has_mask) all.count(options.mask);
@@ -96,7 +101,7 @@ void check_mask(const char* loss, const Tensor& mask) {
 
 // A weight has the type of the losses, which is known when they are computed.
 void check_weight(const char* loss, const char* option, const Tensor& weight) {
-  if (weight.defined()) check_floating(loss, option, weight);
+  if (weight.defined() && !is_number(weight)) check_floating(loss, option, weight);
 }
 
 void check_class_weight(const char* loss, const Tensor& weight) {
@@ -169,9 +174,9 @@ Tensor huber_loss(const Arg& prediction, const Arg& label, const HuberOptions& o
 
 Tensor binary_cross_entropy(const Arg& logits, const Arg& labels, const BinaryCrossEntropyOptions& options) {
   return loss_of("binary_cross_entropy", logits, labels, options, [&](const Arg& x, const Arg& y) {
-    const Tensor& weight = options.positive_weight;
     Tensor losses = logistic_loss(x, y);
-    if (!weight.defined()) return losses;
+    if (!options.positive_weight.defined()) return losses;
+    const Tensor weight = factor_of(losses, options.positive_weight, x.where());
     // -p y log(sigmoid(x)) - (1 - y) log(1 - sigmoid(x)), where -log(sigmoid(x)) is softplus(-x).
     const auto at = [&](const Tensor& tensor) { return Arg(tensor, x.where()); };
     const Tensor more = at(at(weight) - 1) * y;

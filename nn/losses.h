@@ -21,7 +21,7 @@ enum class Reduction : std::uint8_t { samples, none, mean, sum };
 
 struct LossOptions {
   Reduction reduction = Reduction::samples;
-  Tensor weight{};  // factors of the losses, of the prediction's type, broadcast to their shape
+  Tensor weight{};  // factors of the losses, of the prediction's type, broadcast to their shape; or one, of any type
   // Bool, broadcast to the shape of the losses. A loss where it is false is 0 whatever prediction and label are, NaN
   // included, and does not count in a mean; a mean without any loss is 0.
   Tensor mask{};
@@ -44,7 +44,7 @@ struct HuberOptions {
 Tensor huber_loss(const Arg& prediction, const Arg& label, const HuberOptions& options = {});
 
 struct BinaryCrossEntropyOptions {
-  Tensor positive_weight{};  // a factor of the loss of positive labels, broadcast to the shape of the losses
+  Tensor positive_weight{};  // factors of the losses of positive labels, as `weight`
   Reduction reduction = Reduction::samples;
   Tensor weight{}, mask{};  // as in LossOptions
 };

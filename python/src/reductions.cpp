@@ -37,9 +37,9 @@ const Reduction& row_for(const Reduction& row, const Tensor& x) {
   return row;
 }
 
-// Narrow integers are reduced in int64, as NumPy sums them.
+// Narrow integers are reduced in int64, as NumPy sums them, and bfloat16 in float32.
 Tensor reduced(const Call& call, const Reduction& row, const Tensor& given, Handle axis, bool keepdims) {
-  DType dtype = row.is_floating ? floating_of(given.dtype()) : comparable(given.dtype());
+  DType dtype = comparable(row.is_floating ? floating_of(given.dtype()) : given.dtype());
   if (row.keeps_type && dtype == boolean) dtype = int64;  // there are no elements
   const Tensor x = in_type(call, given, dtype);
   const std::vector<int> axes = axes_or_all(axis, x.rank());
@@ -68,7 +68,7 @@ void bind_reductions(nb::module_& m, TensorClass& c) {
   const auto var = [](Handle x, Handle axis, double ddof, bool keepdims) {
     const Call call(x);
     Tensor tensor = tensor_from(x);
-    tensor = in_type(call, tensor, floating_of(tensor.dtype()));
+    tensor = in_type(call, tensor, comparable(floating_of(tensor.dtype())));
     return call.result(variance(call.arg(tensor), axes_of(axes_or_all(axis, tensor.rank())), keepdims, ddof));
   };
   const char* const doc = "The sum of (x - mean)^2 divided by n - ddof, over all n elements or those of axes.";
@@ -119,7 +119,10 @@ void bind_reductions(nb::module_& m, TensorClass& c) {
         m, c, row.name,
         [function = row.function](Handle x, int axis) {
           const Call call(x);
-          return call.result(function(call.arg(tensor_from(x)), axis));
+          const Tensor tensor = tensor_from(x);
+          const DType dtype = tensor.dtype();
+          const Tensor within = is_floating(dtype) ? in_type(call, tensor, comparable(dtype)) : tensor;
+          return call.result(in_type(call, function(call.arg(within), axis), dtype));
         },
         row.doc, nb::arg("axis") = -1);
   }

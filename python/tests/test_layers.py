@@ -59,6 +59,14 @@ def test_layers(name, tmp_path):
         assert net.to("float64").parameters()[0].dtype == ag.float64
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_number_as_weight_of_a_loss_takes_the_type_of_the_prediction(dtype):
+    x, y = ag.array([[1.0, 2.0]], dtype), ag.array([[0.0, 1.0]], dtype)
+    assert ag.nn.l1_loss(x, y, weight=2).tolist() == ag.nn.L1Loss(weight=2.0)(x, y).tolist() == [2]
+    expected = ag.nn.binary_cross_entropy(x, y, positive_weight=ag.full((1,), 2, dtype)).tolist()
+    assert ag.nn.binary_cross_entropy(x, y, positive_weight=2.0).tolist() == ag.nn.BinaryCrossEntropy(positive_weight=2)(x, y).tolist() == expected
+
+
 class Tied(ag.nn.Module):
     def __init__(self):
         self.first, self.last = ag.nn.Dense(3, 3), ag.nn.Dense(3, 3)

@@ -159,6 +159,11 @@ def test_bfloat16_is_computed_in_float32():
     for compute in (lambda x: x + x, lambda x: x * 3, lambda x: x / 2, lambda x: abs(x), lambda x: ag.exp(x), lambda x: -x):
         assert compute(x).dtype == "bfloat16"
         np.testing.assert_allclose(compute(x).numpy(), compute(ag.array([1.0, 2.0, -3.0])).numpy(), rtol=1 / 128)
+    for reduce in (ag.sum, ag.mean, ag.var, ag.norm, ag.logsumexp, ag.max):
+        np.testing.assert_allclose(np.asarray(reduce(x)), np.asarray(reduce(x.to("float32"))), rtol=1e-6)
+    for along in (ag.softmax, ag.log_softmax):
+        assert along(x).dtype == "bfloat16"
+        np.testing.assert_allclose(along(x).numpy(), along(x.to("float32")).numpy(), rtol=1 / 128)
     w = ag.array([1.0, 2.0]).requires_grad_()
     (w.to("bfloat16") * 3).to("float32").sum().backward()
     assert w.grad.tolist() == [3, 3]

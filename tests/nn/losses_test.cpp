@@ -105,6 +105,7 @@ TEST(Losses, AreReducedWeightedAndMasked) {
   expect_losses(l1_loss(x, y, {.reduction = Reduction::sum}), {21});
   expect_losses(l1_loss(x, y, {.reduction = Reduction::mean}), {3.5});
   expect_losses(l1_loss(x, y, {.weight = weight}), {(1 + 20 + 300) / 3.0, (4 + 50 + 600) / 3.0});
+  expect_losses(l1_loss(x, y, {.weight = full({}, 2, {.dtype = int64})}), {4, 10});
   expect_losses(l1_loss(x, y, {.mask = mask}), {2, 0});
   expect_losses(l1_loss(x, y, {.reduction = Reduction::mean, .weight = weight, .mask = mask}), {301 / 2.0});
   expect_losses(l1_loss(x, y, {.reduction = Reduction::none, .mask = mask}), {1, 0, 3, 0, 0, 0});
@@ -164,7 +165,9 @@ TEST(Losses, BinaryCrossEntropyIsThatOfTheSigmoid) {
   for (Values* losses : {&plain, &weighted}) losses->insert(losses->end(), 2, 0.0);
   const Tensor x = numbers(logits, {6}), y = numbers(labels, {6});
   expect_losses(binary_cross_entropy(x, y), plain);
-  expect_losses(binary_cross_entropy(x, y, {.positive_weight = full({}, 3, {.dtype = float64})}), weighted);
+  for (const DType dtype : {float64, float32, int64}) {
+    expect_losses(binary_cross_entropy(x, y, {.positive_weight = full({}, 3, {.dtype = dtype})}), weighted);
+  }
 }
 
 TEST(Losses, KlDivergenceIsZeroWhereTheProbabilityIs) {

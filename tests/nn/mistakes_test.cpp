@@ -352,8 +352,8 @@ std::vector<Mistake> mistakes() {
        [] { ag::nn::L2Loss({.weight = ag::ones({3}, {.dtype = ag::int64})}); },
        {"[L2Loss] weight must be of a floating type, got int64 (3); weight.to(ag::float32) converts it"}},
       {"PositiveWeightOfIntegers",
-       [] { ag::nn::BinaryCrossEntropy({.positive_weight = ag::ones({}, {.dtype = ag::int64})}); },
-       {"[BinaryCrossEntropy] positive_weight must be of a floating type, got int64 ()"}},
+       [] { ag::nn::BinaryCrossEntropy({.positive_weight = ag::ones({1}, {.dtype = ag::int64})}); },
+       {"[BinaryCrossEntropy] positive_weight must be of a floating type, got int64 (1)"}},
       {"WeightOfAnotherType",
        [] { ag::nn::l2_loss(batch(), batch(), {.weight = ag::ones({4}, {.dtype = ag::float64})}); },
        {"[l2_loss] types differ: prediction float32 (6, 4), weight float64 (4); weight.to(ag::float32) converts "
