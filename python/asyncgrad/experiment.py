@@ -165,6 +165,7 @@ def _measure(shares_process, name, make, step, parameters, steps, seed):
     return _core._experiment_measure(name, steps, seed, shares_process, made)
 
 
+_here = threading.Lock()  # a run in this process sets options of all of it
 _restoring = None  # the thread that sets the engine's options again after the last run in this process
 
 
@@ -177,6 +178,11 @@ def _free():
 
 
 def _measure_here(name, *work):
+    with _here:
+        return _measure_alone(name, *work)
+
+
+def _measure_alone(name, *work):
     global _restoring
     _free()
     options, generator = _core.engine_options(), _core.default_generator()
@@ -189,10 +195,11 @@ def _measure_here(name, *work):
         raise
     finally:
         generator.set(*place)
-        _restoring = threading.Thread(target=_core.set_engine_options, kwargs=options, daemon=True)
-        _restoring.start()
+        restoring = threading.Thread(target=_core.set_engine_options, kwargs=options, daemon=True)
+        restoring.start()
+        _restoring = restoring
         if not interrupted:
-            _restoring.join()
+            restoring.join()
 
 
 _PATIENCE = 2  # seconds in which the process of a run that is over may end; its program may have threads that never do

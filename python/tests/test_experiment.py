@@ -224,6 +224,21 @@ def test_a_process_ends_with_the_one_that_started_it(tmp_path):
         assert program.stdout.read() == ""  # returns when the child, too, has let go of the output
 
 
+def test_threads_compare_in_this_process_one_after_the_other():
+    options, done = ag.engine_options(), []
+
+    def compare():
+        done.append(ag.experiment.compare(lambda: make(), lambda training: step(training), steps=3, runs=("batch", "none")))
+
+    threads = [threading.Thread(target=compare) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [len(comparison.runs) for comparison in done] == [2, 2, 2]
+    assert ag.engine_options() == options
+
+
 def test_an_interrupt_ends_a_comparison_in_this_process_at_once(tmp_path):
     program = textwrap.dedent(f"""
         import sys, os, signal, threading, time
