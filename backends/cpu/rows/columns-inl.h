@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <iterator>
 
+#include "asyncgrad/core/backend/round_up.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
@@ -91,7 +93,7 @@ class NarrowColumns {
   using V = Lanes<T>;
   using Row = V[count];  // for each place in a group the number of its column
 
-  explicit NarrowColumns(std::int64_t n) : n_(n), groups_((n + lanes_of<T> - 1) / lanes_of<T>) {}
+  explicit NarrowColumns(std::int64_t n) : n_(n), groups_(divided_up(n, lanes_of<T>)) {}
 
   // Elements behind the last are those of the first group, which has the same columns there.
   HWY_INLINE V load(const T* x, std::size_t v, std::int64_t group) const {

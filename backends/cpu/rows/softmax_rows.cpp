@@ -21,7 +21,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
-// Each function has a form for a row, one for at most lanes_of short rows, and one for columns.
+// Each function has a form for a row, one for as many short rows as a vector has lanes, at most, and one for columns.
 template <class T>
 struct Softmax {
   static void of_row(const T* x, const T*, T* out, std::int64_t n) {
