@@ -129,7 +129,8 @@ def _note(local):
         return ""
     note = (f"The growth of RSS is blank: no other process can import {' and '.join(local)}, so the runs shared this "
             "one, and with it the resident memory.\n")
-    _free()
+    with _here:
+        _free()
     held = _core.memory()["live_bytes"] / 2**20
     return note + (f"Live memory includes the {held:.1f} MiB that this process held before.\n" if held >= 0.05 else "")
 
@@ -165,7 +166,7 @@ def _measure(shares_process, name, make, step, parameters, steps, seed):
     return _core._experiment_measure(name, steps, seed, shares_process, made)
 
 
-_here = threading.Lock()  # a run in this process sets options of all of it
+_here = threading.Lock()  # of runs in this process, which set options of all of it, and of what follows
 _restoring = None  # the thread that sets the engine's options again after the last run in this process
 
 
@@ -195,11 +196,10 @@ def _measure_alone(name, *work):
         raise
     finally:
         generator.set(*place)
-        restoring = threading.Thread(target=_core.set_engine_options, kwargs=options, daemon=True)
-        restoring.start()
-        _restoring = restoring
+        _restoring = threading.Thread(target=_core.set_engine_options, kwargs=options, daemon=True)
+        _restoring.start()
         if not interrupted:
-            restoring.join()
+            _restoring.join()
 
 
 _PATIENCE = 2  # seconds in which the process of a run that is over may end; its program may have threads that never do
