@@ -177,7 +177,7 @@ def set(x, key, value):  # noqa: A001
     import numpy as np
 
     key = key if isinstance(key, tuple) else (key,)
-    is_own = True
+    is_given = isinstance(value, Tensor)
     if _is_number(value):
         value = _element_for(x, value)
         is_mask = len(key) == 1 and isinstance(key[0], Tensor) and _is_mask(key[0]) and key[0].shape == x.shape
@@ -185,9 +185,7 @@ def set(x, key, value):  # noqa: A001
             x.copy_(_core.masked_fill(x, key[0], value))  # which does not wait for the mask
             return
         value = _core.full((), value, x.dtype, x.device)
-    elif isinstance(value, Tensor):
-        is_own = False
-    else:
+    elif not is_given:
         value = _core.array(value, device=x.device)
     value = value.to(x.device).astype(x.dtype, copy=False)
     places = _places(x, key)
@@ -199,7 +197,7 @@ def set(x, key, value):  # noqa: A001
     if not _core.grad_enabled() or not (x.requires_grad or value.requires_grad):
         if places.size:
             # A tensor that was given may be a part of x, which is read while it is written.
-            _core._put(x, _core.array(places, "int64", x.device), value if is_own else value.clone())
+            _core._put(x, _core.array(places, "int64", x.device), value.clone() if is_given else value)
         return
     # The last of several values for one place counts.
     last = places.size - 1 - np.unique(places[::-1], return_index=True)[1]

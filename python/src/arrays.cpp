@@ -198,7 +198,7 @@ Tensor array_copy(nb::handle object, nb::handle dtype, Device device) {
     throw_type_error("a tensor cannot hold elements of type " + text + "; make numbers of them first");
   if (has_numbers) check_unmasked(object);
   const DType wanted = dtype.is_none() ? *natural : dtype_from(dtype);
-  // Of uint64, numbers beyond int64 are refused, unless a type is asked for, which takes their low bits.
+  // Numbers of uint64 that int64 cannot hold are refused. If a type is asked for, it takes their low bits.
   if (!has_own_type || (dtype.is_none() && text == "uint64")) check_bounds(array, wanted);
   if (natural && is_floating(*natural) && !is_floating(wanted) && wanted != boolean) {  // as astype() does
     const Tensor values = array_copy(array, nb::none(), device);
