@@ -1,5 +1,4 @@
-// Options and figures of the engine that runs a program's operations. Any thread may call these functions; for
-// set_engine_options there is a condition.
+// Options and figures of the engine that runs a program's operations. Any thread may call these functions.
 //
 // A process may fork: fork() waits until everything is finished, and both processes go on. Only the thread that forks
 // exists in the child. No other thread may use tensors at that moment: a lock that it holds would stay locked in the
@@ -74,10 +73,11 @@ struct EngineOptions {
   std::int64_t max_cached_bytes = std::numeric_limits<std::int64_t>::max();
 };
 
-// Waits until everything is finished, then sets the new options; no other thread may queue operations meanwhile. Throws
-// Error for options that make no sense, and then changes nothing. Throws Error, with the new options in force, if a GPU
-// cannot be used again; the next call that makes a tensor there tries again. The first options come from the
-// environment: ASYNCGRAD_WORKERS (a number), ASYNCGRAD_SCHEDULE (a schedule's name).
+// Waits until everything is finished, then sets the new options. Other threads that queue operations wait meanwhile, a
+// tenth of a second at first: what is unfinished may wait for them. Throws Error for options that make no sense, and
+// then changes nothing. Throws Error, with the new options in force, if a GPU cannot be used again; the next call that
+// makes a tensor there tries again. The first options come from the environment: ASYNCGRAD_WORKERS (a number),
+// ASYNCGRAD_SCHEDULE (a schedule's name).
 //
 // Under Schedule::dry_run values do not exist: item(), to_vector() and printing throw Error, waits return at once, and
 // `from` copies nothing. Under a later schedule a wait for a value that was left uncomputed throws; recover() makes

@@ -28,17 +28,17 @@ MemoryFigures memory_figures(Device device) {
   detail::Engine::get();  // sets the engine up, which completes the device's state
   detail::DeviceState& state = detail::device_state(device);
   const detail::Allocator::Figures allocator = state.allocator.figures();
-  const std::int64_t limit = state.admission->limit();
+  const std::int64_t limit = state.admission().limit();
   return {.live_bytes = allocator.live_bytes,
           .peak_live_bytes = allocator.peak_live_bytes,
           .serial_live_bytes = at_least_0(state.serial_live.total()),
-          .serial_peak_bytes = state.admission->serial_peak(),
+          .serial_peak_bytes = state.admission().serial_peak(),
           .waiting_bytes = at_least_0(state.waiting.total()),
           .cached_bytes = allocator.cached_bytes,
           .workspace_bytes = state.workspace.load(std::memory_order_relaxed),
           .peak_under_way_bytes = state.peak_under_way(),
           .budget_bytes = limit == std::numeric_limits<std::int64_t>::max() ? -1 : limit,
-          .excess_bytes = state.admission->excess(allocator.peak_live_bytes)};
+          .excess_bytes = state.admission().excess(allocator.peak_live_bytes)};
 }
 
 void reset_peaks(Device device) {

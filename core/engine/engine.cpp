@@ -53,6 +53,7 @@ Engine& Engine::make() {
 Engine::Engine() : options_(options_from_environment()) {
   load_unwinder();
   failures_.hold_at_fork();
+  ForkLocks::add(options_lock_, ForkLocks::Kind::innermost);
   set_up();
 }
 
@@ -124,7 +125,10 @@ void Engine::set_options(const EngineOptions& options) {
   const bool is_dry = wanted.schedule == Schedule::dry_run;
   if (is_dry && planner != nullptr) planner->check_nothing_is_absent();
   executors_.stop();
-  options_ = wanted;
+  {
+    const SpinLockGuard lock(options_lock_);
+    options_ = wanted;
+  }
   set_up();
   if (options_.recompute_to_fit) {
     Planner::activate(options_.memory_budget.bytes(), is_dry);
@@ -180,13 +184,13 @@ void Engine::wait_all(const DeviceState& device) {
 
 int Engine::recover() {
   wait_for_all_before(queue_.next_number());
-  forget_levels(queue_, devices_.all());
+  forget_levels(queue_);
   const int undelivered = failures_.recover();
   if (Planner* const planner = Planner::get()) planner->tidy();
   return undelivered;
 }
 
-std::string Engine::report() { return engine_report(queue_, devices_.all()); }
+std::string Engine::report() { return engine_report(queue_); }
 
 void submit(const Submission& submission) {
   if (Planner* const planner = Planner::get()) return planner->submit(submission);
@@ -215,7 +219,7 @@ void prepare_for_collectives(Device device, int threads) {
 std::byte* workspace(Device device, std::int64_t size_bytes) { return scratch(device_state(device), size_bytes); }
 void abandon_workspace() { abandon_scratch(); }
 bool is_computing(Device device) {
-  Executor* const executor = device_state(device).executor;
+  Executor* const executor = device_state(device).executor.load(std::memory_order_relaxed);
   return executor != nullptr && !executor->workers().is_idle();
 }
 

@@ -20,7 +20,7 @@ namespace asyncgrad::detail {
 
 // There is one for the process, which is never destroyed. docs/engine.md describes how its parts work together.
 //
-// Thread safety: any thread may call any function, but while one thread sets options no other may queue.
+// Thread safety: any thread may call any function.
 class Engine final {
  public:
   static Engine& get() {
@@ -43,7 +43,10 @@ class Engine final {
   bool reached(const Goal& goal) const { return ring_.reached(goal); }
 
   void set_options(const EngineOptions& options);
-  EngineOptions options() const { return options_; }
+  EngineOptions options() {
+    const SpinLockGuard lock(options_lock_);
+    return options_;
+  }
   // Describes in text what the engine does at this moment. Returns even if threads hang.
   std::string report();
   // See exit_order.h.
@@ -80,6 +83,8 @@ class Engine final {
 
   static inline constinit std::atomic<Engine*> instance{nullptr};
 
+  SpinLock options_lock_;
+  // Written under both locks, so that either is enough to read them.
   EngineOptions options_;
   Ring ring_;
   Failures failures_;
@@ -87,7 +92,7 @@ class Engine final {
   RunState run_state_;
   Executors executors_;
   ProgramQueue queue_{ring_, failures_, waiters_, run_state_, executors_, options_};
-  FrontEnd front_end_{queue_, options_};
+  FrontEnd front_end_{queue_};
   DeviceSet devices_{queue_.context(), options_};
   Process process_{queue_, run_state_};
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "asyncgrad/core/engine/admission/devices.h"
 #include "asyncgrad/core/engine/front_end/figures.h"
 #include "asyncgrad/core/engine/threads/status.h"
 
@@ -51,8 +52,7 @@ std::string queue_str(ProgramQueue& queue) {
 
 std::string thread_str(const ThreadStatus::Line& line) {
   using Doing = ThreadStatus::Doing;
-  const std::string name =
-      fmt::format("  {} (thread {})", line.name == nullptr ? "program" : line.name, line.system_id);
+  const std::string name = fmt::format("  {} (thread {})", line.name.empty() ? "program" : line.name, line.system_id);
   switch (line.doing) {
     case Doing::nothing:
       return name + ": is not in the engine\n";
@@ -70,7 +70,7 @@ std::string thread_str(const ThreadStatus::Line& line) {
 
 std::string memory_str(DeviceState& device) {
   const Allocator::Figures figures = device.allocator.figures();
-  const std::int64_t limit = device.admission->limit();
+  const std::int64_t limit = device.admission().limit();
   return fmt::format("  {}: {} bytes are live (at most {} so far), {} cached; budget {}{}\n", device.device.str(),
                      figures.live_bytes, figures.peak_live_bytes, figures.cached_bytes,
                      limit == INT64_MAX ? std::string("unbounded") : fmt::format("{} bytes", limit),
@@ -79,11 +79,11 @@ std::string memory_str(DeviceState& device) {
 
 }  // namespace
 
-std::string engine_report(ProgramQueue& queue, std::span<DeviceState* const> devices) {
+std::string engine_report(ProgramQueue& queue) {
   std::string text = "asyncgrad: what the engine does\n" + queue_str(queue) + "threads:\n";
   for (const ThreadStatus::Line& line : ThreadStatus::all()) text += thread_str(line);
   text += "memory:\n";
-  for (DeviceState* device : devices) text += memory_str(*device);
+  for (DeviceState* device : Devices::all()) text += memory_str(*device);
   return text;
 }
 

@@ -1,7 +1,6 @@
 // A report in text of what the engine does at this moment. Internal.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "asyncgrad/core/engine/front_end/front_end.h"
@@ -9,6 +8,6 @@
 namespace asyncgrad::detail {
 
 // Waits for no lock longer than some milliseconds.
-std::string engine_report(ProgramQueue& queue, std::span<DeviceState* const> devices);
+std::string engine_report(ProgramQueue& queue);
 
 }  // namespace asyncgrad::detail

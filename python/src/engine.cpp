@@ -183,8 +183,8 @@ void bind_engine(nb::module_& m) {
         "Waits until everything is finished, then sets options: workers, schedule (\"oldest_first\", \"first_ready\", "
         "\"immediate\", \"dry_run\"), memory_budget (\"automatic\", \"unbounded\" or bytes), queue_capacity, "
         "inline_tiny, cpu_parts, source_threads, max_cached_bytes, recompute_to_fit (drops values that backward() will "
-        "need, and computes them again there, to keep the serial peak within memory_budget bytes). No other "
-        "thread may queue meanwhile.");
+        "need, and computes them again there, to keep the serial peak within memory_budget bytes). Other "
+        "threads that queue wait meanwhile.");
   m.def("engine_options", &options_dict, "The options in force, by name.");
   m.def("engine_figures", &figures_dict,
         "Counts of operations, bytes of their records, and the seconds that this thread has waited, by name.");

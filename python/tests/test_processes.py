@@ -85,6 +85,53 @@ def test_forks_while_another_thread_queues_functions():
     assert done.returncode == 0, done.stderr
 
 
+# Each waits until nothing is queued.
+IDLE = {
+    "options": "for n in range(200): ag.set_engine_options(queue_capacity=1000 + n % 2)",
+    "batches": "assert len(next(iter(ag.data.Batches((np.ones((100, 3)),), batch_size=10)))[0]) == 10",
+    "source": "assert ag.source('read', (4,), lambda out: out.fill(1)).sum().item() == 4",
+    **FORKS,
+}
+
+
+@pytest.mark.parametrize("what", IDLE)
+def test_a_thread_that_never_waits_lets_others_have_an_idle_engine(what):
+    done = run(f"""
+import os, threading, numpy as np, asyncgrad as ag
+def queue():
+    x = ag.ones(100, 100)
+    while True:
+        x = (x @ x).tanh() * .01
+threading.Thread(target=queue, daemon=True).start()
+while ag.engine_figures()["operations"] < 100: pass
+{IDLE[what].strip()}
+x = ag.ones(100, 100)
+for _ in range(1000): x = x + 1
+assert x.sum().item() == 1001 * 10_000
+""")
+    assert done.returncode == 0 and done.stderr == ""
+
+
+def test_training_goes_on_after_an_interrupted_comparison():
+    done = run("""
+import os, signal, threading, asyncgrad as ag, asyncgrad.experiment
+def step(training):
+    x, = training
+    for _ in range(20): x = (x @ x).tanh() * .01
+    return x.mean()
+signal.setitimer(signal.ITIMER_REAL, .15)
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+try:
+    ag.experiment.compare(lambda: [ag.ones(100, 100)], step, runs="none:unbounded", steps=100_000, parameters=list)
+except KeyboardInterrupt:
+    print("interrupted")
+x = ag.ones(100, 100)
+for _ in range(20_000): x = x * .5 + 1
+assert x.max().item() == 2
+""")
+    assert done.returncode == 0 and done.stdout == "interrupted\n"
+
+
 def test_a_fork_in_a_function():
     done = run("""
         import os, logging, threading, asyncgrad as ag

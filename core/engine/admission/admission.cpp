@@ -114,15 +114,18 @@ void Admission::take_out(std::uint64_t number, std::int64_t max_bytes) {
   take_back(removed);
 }
 
-void Admission::set_budget(MemoryBudget budget) {
-  budget_ = budget;
-  limit_.store(budget_for(largest_serial_), std::memory_order_relaxed);
+// The tree keeps its levels: each leaf is written before it is read again.
+void Admission::start(MemoryBudget budget, std::int64_t serial_bytes) {
+  budget_.store(budget, std::memory_order_relaxed);
+  reset_serial_peak(serial_bytes);
+  set_largest(serial_bytes);
 }
 
 std::int64_t Admission::budget_for(std::int64_t serial_peak) const {
-  if (budget_.is_unbounded()) return unlimited;
-  if (budget_.is_automatic()) return serial_peak + std::max(serial_peak / 20, min_spare_bytes);
-  return std::max(budget_.bytes(), serial_peak);
+  const MemoryBudget budget = budget_.load(std::memory_order_relaxed);
+  if (budget.is_unbounded()) return unlimited;
+  if (budget.is_automatic()) return serial_peak + std::max(serial_peak / 20, min_spare_bytes);
+  return std::max(budget.bytes(), serial_peak);
 }
 
 std::int64_t Admission::largest_serial(std::uint64_t first, std::uint64_t last) const {

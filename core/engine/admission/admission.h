@@ -108,15 +108,16 @@ class Admission {
   // Called when f has arrived at `number`: from now on the memory that it took is part of the serial level.
   void arrive(std::uint64_t number) { remove(number, unlimited); }
 
-  // While nothing is unfinished.
-  void set_budget(MemoryBudget budget);
+  // Starts again, with what is live, while nothing is unfinished: no memory counts as early then.
+  void start(MemoryBudget budget, std::int64_t serial_bytes);
 
   std::int64_t serial_peak() const { return serial_peak_.load(std::memory_order_relaxed); }  // a figure, for reports
   std::int64_t limit() const { return limit_.load(std::memory_order_relaxed); }              // L; INT64_MAX: unbounded
-  // How far `live_bytes` are above a budget given in bytes; 0 under any other budget.
+  // How far `live_bytes` are above a budget given in bytes; 0 under any other budget. A figure
   std::int64_t excess(std::int64_t live_bytes) const {
-    const bool is_bounded = !budget_.is_automatic() && !budget_.is_unbounded();
-    return is_bounded ? std::max<std::int64_t>(0, live_bytes - budget_.bytes()) : 0;
+    const MemoryBudget budget = budget_.load(std::memory_order_relaxed);
+    const bool is_bounded = !budget.is_automatic() && !budget.is_unbounded();
+    return is_bounded ? std::max<std::int64_t>(0, live_bytes - budget.bytes()) : 0;
   }
   std::int64_t early_bytes() const {  // E + A; a figure
     return early_bytes_.load(std::memory_order_relaxed) + reserve_taken_.load(std::memory_order_relaxed);
@@ -144,7 +145,7 @@ class Admission {
 
   std::size_t slots_;
   int slot_bits_;
-  MemoryBudget budget_;
+  std::atomic<MemoryBudget> budget_{};                  // written under the front end's lock
   std::vector<std::atomic<std::int64_t>> tree_;         // of maxima; the leaves are the second half
   std::vector<std::atomic<std::uint64_t>> early_word_;  // of a slot
   alignas(128) std::atomic<std::int64_t> limit_{0};

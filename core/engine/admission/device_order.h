@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <utility>
 
 #include "asyncgrad/core/engine/ring/order.h"
 
@@ -18,13 +16,13 @@ namespace asyncgrad::detail {
 // Thread safety: next(), take_number() and has_room() under the front end's lock; all else by any thread.
 class DeviceOrder {
  public:
-  // `first` must be larger than any number that the device has given out.
-  DeviceOrder(std::size_t slots, std::uint64_t first) : DeviceOrder(std::make_unique<Order>(slots, first), first) {}
-  // The program's order, whose next number this is.
-  DeviceOrder(Order& program, std::uint64_t next) : order_(program), next_(next), oldest_seen_(next) {}
+  // `next` is the next number of the program's order; of another order it must be larger than any number that the device
+  // has given out, and everything before it counts as finished there.
+  DeviceOrder(Order& order, std::uint64_t next, bool is_of_program)
+      : order_(order), is_of_program_(is_of_program), next_(next), oldest_seen_(next) {}
 
   Order& order() { return order_; }
-  bool is_of_program() const { return own_ == nullptr; }
+  bool is_of_program() const { return is_of_program_; }
   const std::atomic<std::uint64_t>& oldest() const { return order_.oldest(); }  // f of the device
   std::uint64_t next() const { return next_; }
   std::uint64_t take_number() { return next_++; }
@@ -36,11 +34,8 @@ class DeviceOrder {
   }
 
  private:
-  DeviceOrder(std::unique_ptr<Order> own, std::uint64_t first)
-      : own_(std::move(own)), order_(*own_), next_(first), oldest_seen_(first) {}
-
-  std::unique_ptr<Order> own_;  // null: the program's is the device's
   Order& order_;
+  const bool is_of_program_;
   alignas(128) std::uint64_t next_;
   std::uint64_t oldest_seen_;  // f as it was: reading it takes its cache line from the workers
 };

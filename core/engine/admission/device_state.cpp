@@ -1,48 +1,53 @@
 #include "asyncgrad/core/engine/admission/device_state.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace asyncgrad::detail {
 
 void DeviceState::set_order(Order* program, std::size_t slots, std::uint64_t next) {
   // No device has given out a larger number than the program's order has.
   if (program != nullptr) {
-    order = std::make_unique<DeviceOrder>(*program, next);
+    order = std::make_unique<DeviceOrder>(*program, next, true);
   } else if (order == nullptr || order->is_of_program() || order->order().slots() != slots) {
-    order = std::make_unique<DeviceOrder>(slots, next);
+    std::unique_ptr<Order>& own = orders_[static_cast<std::size_t>(std::countr_zero(slots))];
+    if (own == nullptr) own = std::make_unique<Order>(slots, next);
+    order = std::make_unique<DeviceOrder>(*own, next, false);
+    own->pass_all_before(next);
   }
 }
 
 void DeviceState::set_up(std::size_t slots, MemoryBudget budget, std::int64_t max_cached_bytes) {
-  admission = std::make_unique<Admission>(slots);
-  admission->set_budget(budget);
-  admission->raise_level(serial_live.total());
-  allocator.set_limit(admission->limit());
+  std::unique_ptr<Admission>& made = admissions_[static_cast<std::size_t>(std::countr_zero(slots))];
+  if (made == nullptr) made = std::make_unique<Admission>(slots);
+  made->start(budget, serial_live.total());
+  admission_.store(made.get(), std::memory_order_release);
+  allocator.set_limit(made->limit());
   allocator.set_max_cached(max_cached_bytes);
 }
 
 bool DeviceState::note_level() {
   std::int64_t level = serial_live.total();
-  if (level <= admission->level_since_queued()) return false;  // already noted
+  if (level <= admission().level_since_queued()) return false;  // already noted
   // Reads the shards again: during the first reading one thread may drop memory that was counted already, and another
   // may take as much, which is then counted, too.
-  if (admission->is_largest(level)) level = std::min(level, serial_live.total());
-  if (!admission->note_level(level)) return false;
-  allocator.set_limit(admission->limit());
+  if (admission().is_largest(level)) level = std::min(level, serial_live.total());
+  if (!admission().note_level(level)) return false;
+  allocator.set_limit(admission().limit());
   return true;
 }
 
 void DeviceState::reset_peaks() {
   planned_level.store(0, std::memory_order_relaxed);
-  admission->reset_serial_peak(serial_live.total());
+  admission().reset_serial_peak(serial_live.total());
   allocator.reset_peak();
   peak_under_way_.store(under_way_.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
 void DeviceState::forget_levels() {
   planned_level.store(0, std::memory_order_relaxed);
-  admission->set_largest(serial_live.total());
-  allocator.set_limit(admission->limit());
+  admission().set_largest(serial_live.total());
+  allocator.set_limit(admission().limit());
 }
 
 }  // namespace asyncgrad::detail

@@ -1,6 +1,7 @@
 // All that the engine keeps for one device. Internal.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -40,17 +41,17 @@ struct DeviceState final : DeviceMemory {
   // While nothing is queued, and `next` is the next number in the order of the program. `program`: that order, if the
   // device is the only one; null: the device gets an order of its own.
   void set_order(Order* program, std::size_t slots, std::uint64_t next);
-  // Makes a new admission. Called while nothing is queued.
+  // Starts admission again. Called while nothing is queued.
   void set_up(std::size_t slots, MemoryBudget budget, std::int64_t max_cached_bytes);
 
   void early_memory_returned(std::uint64_t taken_by, std::int64_t size_bytes) noexcept override {
-    admission->give_back(taken_by, size_bytes);
+    admission().give_back(taken_by, size_bytes);
   }
   void cure(Storage& storage) noexcept override { poisoned_.cure(storage); }
   // Operation `number` in the order of the device is finished with the device's memory, except for results and for
   // operands that a copy queue still reads. Any thread may call it.
   void finish(std::uint64_t number) {
-    order->order().finish(number, [this](std::uint64_t f) { admission->arrive(f); });
+    order->order().finish(number, [this](std::uint64_t f) { admission().arrive(f); });
   }
 
   // Count the operands on this device of an operation that f steps over while it runs. Any thread may call them.
@@ -65,24 +66,27 @@ struct DeviceState final : DeviceMemory {
   // Counts what would be live now into the next operation's serial level. True if the device's limit rose.
   bool note_level();
   // Sets the level of operation `number` in the order of the device.
-  void queue_level(std::uint64_t number) { admission->queue(number); }
+  void queue_level(std::uint64_t number) { admission().queue(number); }
   void reset_peaks();
   // Lets the automatic budget start again from what is live. Called while nothing is unfinished.
   void forget_levels();
 
+  // Acquire: it is seen whole. Any thread may call it, and functions of the admission that are for any thread.
+  Admission& admission() const { return *admission_.load(std::memory_order_acquire); }
+
   const Backend* backend;
   const bool is_asynchronous;  // what is issued to it is complete later
   // The executor of its operations; null if the device is not in use. These members change while the engine is set up,
-  // when nothing is queued.
-  Executor* executor = nullptr;
+  // when nothing is queued, and so do the executors: they are there under the front end's lock, for guests, and while
+  // an operation is unfinished. Relaxed: only whether there is one is asked without the lock.
+  std::atomic<Executor*> executor{nullptr};
   // The executor of copies that this device writes or, if it has queues of its own, takes part in.
-  Executor* copies = nullptr;
+  std::atomic<Executor*> copies{nullptr};
   // The executor of sources; null if there has been no source. Acquire, release: a thread that queues may find it just
   // made.
   std::atomic<Executor*> sources{nullptr};
   // The same for collectives.
   std::atomic<Executor*> collectives{nullptr};
-  std::unique_ptr<Admission> admission;
   std::unique_ptr<DeviceOrder> order;
   // The reason why the device has stopped; null while it works. Release, acquire: a thread that reads it sees the
   // message.
@@ -93,6 +97,11 @@ struct DeviceState final : DeviceMemory {
 
  private:
   PoisonedValues& poisoned_;
+  // One for each number of slots that was used, by its logarithm. All of them are kept, because a thread that ends a
+  // storage may be inside of an old one, and a thread that waits may read one.
+  std::array<std::unique_ptr<Admission>, 64> admissions_;
+  std::array<std::unique_ptr<Order>, 64> orders_;
+  std::atomic<Admission*> admission_{nullptr};
   std::atomic<std::int64_t> under_way_{0}, peak_under_way_{0};  // relaxed: figures
 };
 

@@ -28,9 +28,19 @@ DeviceState& Devices::make_state(Device device, const Backend& backend, Poisoned
   return *state;
 }
 
+std::vector<DeviceState*> Devices::all() {
+  std::vector<DeviceState*> found;
+  for (const auto& of_type : table) {
+    for (const std::atomic<DeviceState*>& place : of_type) {
+      if (DeviceState* const state = place.load(std::memory_order_acquire)) found.push_back(state);
+    }
+  }
+  return found;
+}
+
 void Devices::remove(DeviceState& state) {
-  state.executor = nullptr;
-  state.copies = nullptr;
+  state.executor.store(nullptr, std::memory_order_relaxed);
+  state.copies.store(nullptr, std::memory_order_relaxed);
   // Tensors can always be made on the first device.
   if (state.device != Device()) place_of(state.device).store(nullptr, std::memory_order_release);
 }

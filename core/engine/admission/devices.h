@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "asyncgrad/core/backend/device_queue.h"
 #include "asyncgrad/core/engine/admission/device_state.h"
@@ -23,6 +24,8 @@ class Devices {
     if (type >= types || index >= max_of_a_type) return nullptr;
     return table[type][index].load(std::memory_order_acquire);  // acquire: the state is seen whole
   }
+  // All that are in use.
+  static std::vector<DeviceState*> all();
   // Makes the state of a device that is about to come into use, or returns the one that it had before. It is never
   // destroyed, because tensors with static lifetime may outlive everything.
   static DeviceState& make_state(Device device, const Backend& backend, PoisonedValues& poisoned);

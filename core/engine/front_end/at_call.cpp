@@ -36,7 +36,7 @@ AtCall::Outcome AtCall::run(const Route& route, const Submission& submission, st
     }
   }
   const std::uint64_t place = device.order->next();
-  if (!device.admission->admit(place, needs.bytes, device.order->oldest())) return Outcome::not_here;
+  if (!device.admission().admit(place, needs.bytes, device.order->oldest())) return Outcome::not_here;
   try {
     if (const RunState::Hook hook = context_.run_state.hook()) {
       const InOperation here;
@@ -50,7 +50,7 @@ AtCall::Outcome AtCall::run(const Route& route, const Submission& submission, st
       }
     }
   } catch (const std::bad_alloc&) {
-    device.admission->give_back(place, needs.bytes);
+    device.admission().give_back(place, needs.bytes);
     return Outcome::not_here;  // a queued operation can wait until others return some
   } catch (...) {
     fail(invocation, next, false, submission.where);

@@ -62,7 +62,7 @@ DryRunReport DryRun::report(const DeviceState& device) const {
 
 DryRunReport* DryRun::new_peak(DeviceState& device) {
   const std::int64_t level = device.serial_live.total();
-  device.admission->raise_level(level);  // for memory_figures()
+  device.admission().raise_level(level);  // for memory_figures()
   DryRunReport& report = reports_[&device];
   if (level <= report.serial_peak_bytes) return nullptr;
   report.serial_peak_bytes = level;

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <new>
+#include <optional>
 
 #include "asyncgrad/core/engine/front_end/new_entry.h"
 #include "asyncgrad/core/engine/front_end/waiting.h"
@@ -27,14 +28,14 @@ bool take_room(Storage& storage, Goal& goal, Executors& executors) {
   const std::uint64_t oldest = device.order->oldest().load(std::memory_order_seq_cst);
   note_level(device, executors);
   const std::uint64_t place = device.order->next();
-  if (!device.admission->admit(place, storage.size_bytes, device.order->oldest())) {
+  if (!device.admission().admit(place, storage.size_bytes, device.order->oldest())) {
     goal = {.number = oldest + 1, .all = true, .order = &device.order->order()};
     return false;
   }
   try {
     take_memory_of(storage, place);
   } catch (const std::bad_alloc&) {
-    device.admission->give_back(place, storage.size_bytes);
+    device.admission().give_back(place, storage.size_bytes);
     throw_error(data_operation, fmt::format("out of memory: {} bytes were asked for", storage.size_bytes),
                 ErrorKind::memory);
   }
@@ -42,44 +43,61 @@ bool take_room(Storage& storage, Goal& goal, Executors& executors) {
   return true;
 }
 
+void forbid_nan_checks_on(const Executor& executor, const Submission& submission) {
+  if (!NanChecks::are_on || !executor.is_asynchronous()) return;
+  throw_error(op_name(submission.op, submission.attributes),
+              fmt::format("DetectNan cannot look at values on {}; compute on the CPU to find NaN",
+                          state_of(*submission.operands[0].impl->storage).device.str()));
+}
+
 }  // namespace
 
+// Its route holds under the lock alone: another thread may set options, which makes executors anew. Whoever needs one
+// after that is a guest from then on, and so keeps it.
 void FrontEnd::submit(const Submission& submission) {
   InOperation::forbid("a queueing call");
-  const Route route = route_of(submission);
-  if (NanChecks::are_on && route.executor.is_asynchronous()) {
-    throw_error(op_name(submission.op, submission.attributes),
-                fmt::format("DetectNan cannot look at values on {}; compute on the CPU to find NaN",
-                            state_of(*submission.operands[0].impl->storage).device.str()));
-  }
-  for (bool may_catch_up = true;;) {
+  bool may_catch_up = true, may_pass = false;
+  for (;;) {
     ProgramQueue::Wakeups wakeups;
     ProgramQueue::Outcome outcome{};
-    std::uint64_t next = 0;
+    Executor* executor = nullptr;
+    std::optional<Executors::Guest> guest;
+    std::uint64_t with_room = 0;
+    bool is_immediate = false;
     {
       const SpinLockGuard lock(queue_.lock());
-      outcome = queue_.try_submit(route, submission, may_catch_up, wakeups);
-      next = queue_.next_number();
+      const Route route = route_of(submission);
+      forbid_nan_checks_on(route.executor, submission);
+      outcome = queue_.try_submit(route, submission, {.may_catch_up = may_catch_up, .may_pass = may_pass}, wakeups);
+      executor = &route.executor;
+      if (wakeups.are_needed() || outcome == ProgramQueue::Outcome::catch_up ||
+          outcome == ProgramQueue::Outcome::needs_threads) {
+        guest.emplace(queue_.context().executors);
+      }
+      if (outcome == ProgramQueue::Outcome::full) with_room = queue_.number_with_room();
+      is_immediate = queue_.is_immediate();
     }
-    wakeups.earlier.send();
-    wakeups.own.send();
-    const auto capacity = static_cast<std::uint64_t>(options_.queue_capacity);
+    wakeups.send();
+    if (outcome == ProgramQueue::Outcome::catch_up) {
+      catch_up(queue_, *executor);
+      may_catch_up = false;
+    } else if (outcome == ProgramQueue::Outcome::needs_threads) {
+      executor->workers().ensure_started();
+    }
+    guest.reset();  // what follows may wait
     switch (outcome) {
       case ProgramQueue::Outcome::done:
-        if (options_.schedule == Schedule::immediate) finish(submission.operands);
+        if (is_immediate) finish(submission.operands);
         return;
       case ProgramQueue::Outcome::full:
-        // Waits until an eighth of the queue is free, so that a stream of tiny operations does not wait for every
-        // single place.
-        if (next >= capacity)
-          wait_until(queue_, {.number = next - capacity + 1 + capacity / 8, .all = true}, UINT64_MAX);
+        wait_until(queue_, {.number = with_room, .all = true}, UINT64_MAX);
+        break;
+      case ProgramQueue::Outcome::stand_back:
+        stand_back(queue_);
+        may_pass = true;
         break;
       case ProgramQueue::Outcome::catch_up:
-        catch_up(queue_, route.executor);
-        may_catch_up = false;
-        break;
       case ProgramQueue::Outcome::needs_threads:
-        route.executor.workers().ensure_started();
         break;
     }
   }

@@ -17,8 +17,7 @@ namespace asyncgrad::detail {
 // Error.
 class FrontEnd {
  public:
-  // `options` are those in force.
-  FrontEnd(ProgramQueue& queue, const EngineOptions& options) : queue_(queue), options_(options) {}
+  explicit FrontEnd(ProgramQueue& queue) : queue_(queue) {}
 
   // See submit.h.
   void submit(const Submission& submission);
@@ -33,7 +32,6 @@ class FrontEnd {
   void finish(std::span<const OperandRef> operands);
 
   ProgramQueue& queue_;
-  const EngineOptions& options_;
 };
 
 }  // namespace asyncgrad::detail

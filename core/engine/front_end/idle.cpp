@@ -2,12 +2,14 @@
 
 #include <thread>
 
+#include "asyncgrad/core/engine/admission/devices.h"
 #include "asyncgrad/core/engine/front_end/waiting.h"
 #include "asyncgrad/core/engine/schedule/executors.h"
 
 namespace asyncgrad::detail {
 
 void lock_when_idle(ProgramQueue& queue) {
+  const ProgramQueue::IdleWanted wanted(queue);
   for (;;) {
     const std::uint64_t next = queue.next_number();
     wait_until(queue, {.number = next, .all = true}, next - 1);
@@ -28,10 +30,10 @@ void lock_without_guests(ProgramQueue& queue) {
   }
 }
 
-void forget_levels(ProgramQueue& queue, std::span<DeviceState* const> devices) {
+void forget_levels(ProgramQueue& queue) {
   const SpinLockGuard lock(queue.lock());
   if (queue.context().ring.oldest().load(std::memory_order_seq_cst) != queue.next_number()) return;
-  for (DeviceState* device : devices) device->forget_levels();
+  for (DeviceState* device : Devices::all()) device->forget_levels();
 }
 
 }  // namespace asyncgrad::detail

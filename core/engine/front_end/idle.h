@@ -1,15 +1,13 @@
 // The engine while nothing is queued: for options, devices and forks. Internal.
 #pragma once
 
-#include <span>
-
 #include "asyncgrad/core/engine/front_end/program_queue.h"
 
 namespace asyncgrad::detail {
 
 // Takes the queue's lock when everything is finished and no thread uses an entry any more. It stays so until the caller
-// releases the lock, because only a thread that holds it can queue. Blocks until then; other threads that go on
-// queueing may keep it from returning.
+// releases the lock, because only a thread that holds it can queue. Blocks until then. Other threads that want to queue
+// stand back meanwhile; one that has done so for long may pass, see stand_back().
 void lock_when_idle(ProgramQueue& queue) ASYNCGRAD_ACQUIRE(queue.lock());
 
 // The same, at a moment when no thread of the program is inside an executor, whose threads may then be stopped. A guest
@@ -29,8 +27,8 @@ class ASYNCGRAD_SCOPED_CAPABILITY Idle {
   ProgramQueue& queue_;
 };
 
-// Lets the automatic budget of the devices start again from what is live: failed operations may have asked for more
+// Lets the automatic budget of all devices start again from what is live: failed operations may have asked for more
 // memory than there is, which would leave it too wide. Does nothing if something is queued. Any thread may call it.
-void forget_levels(ProgramQueue& queue, std::span<DeviceState* const> devices) ASYNCGRAD_EXCLUDES(queue.lock());
+void forget_levels(ProgramQueue& queue) ASYNCGRAD_EXCLUDES(queue.lock());
 
 }  // namespace asyncgrad::detail

@@ -34,6 +34,21 @@ bool ProgramQueue::has_room(const Submission& submission) {
   return operation.retired.load(std::memory_order_acquire) == operation.number;
 }
 
+std::uint64_t ProgramQueue::number_with_room() const {
+  const auto capacity = static_cast<std::uint64_t>(options_.queue_capacity);
+  const std::uint64_t next = next_.load(std::memory_order_relaxed);
+  return next < capacity ? 0 : next - capacity + 1 + capacity / 8;
+}
+
+// It doubles with every operation that was queued meanwhile: what is queued while threads wait is finished before long,
+// unless single operations take longer than the longest patience.
+std::int64_t ProgramQueue::patience_us() const {
+  constexpr std::int64_t shortest_us = 100'000;
+  constexpr int max_doublings = 6;
+  if (!is_idle_wanted() || IdleWanted::count_here() > 0) return 0;
+  return shortest_us << std::min(passes_.load(std::memory_order_relaxed), max_doublings);
+}
+
 // Throws std::bad_alloc with nothing changed.
 void ProgramQueue::queue(const Route& route, const Submission& submission, Wakeups& wakeups) {
   Operation& operation = context_.ring.at(next_number());

@@ -42,7 +42,7 @@ struct Wakeup {
 //    about to sleep and threads that wait offer what is staged, so that nothing stays staged while a thread waits.
 class ProgramQueue final : public StagingArea {
  public:
-  // `options` are those in force; they change only while nothing is queued and no other thread calls.
+  // `options` are those in force; they change only while nothing is queued, under lock().
   ProgramQueue(Ring& ring, Failures& failures, Waiters& waiters, const RunState& run_state, Executors& executors,
                const EngineOptions& options)
       : context_{ring, failures, waiters, run_state, executors, *this}, options_(options), dry_run_(failures) {}
@@ -57,16 +57,33 @@ class ProgramQueue final : public StagingArea {
   enum class Outcome : std::uint8_t {
     done,           // computed, counted or queued
     full,           // there is no room in the queue
+    stand_back,     // a thread waits for an idle engine, and goes first
     catch_up,       // a few tiny operations are to be computed first
     needs_threads,  // the executor's threads have not started
   };
   // One for the executor of operations that were offered before this one, and one for the operation's own executor.
   struct Wakeups {
     Wakeup earlier, own;
+
+    bool are_needed() const { return earlier.threads > 0 || own.threads > 0; }
+    void send() const {
+      earlier.send();
+      own.send();
+    }
   };
-  // Throws with nothing changed. The caller sends the wakeups after it has released the lock, whatever the outcome.
-  Outcome try_submit(const Route& route, const Submission& submission, bool may_catch_up, Wakeups& wakeups)
+  // What a thread does that tries.
+  struct Manners {
+    bool may_catch_up;  // else the operation is queued behind those that are unfinished
+    bool may_pass;      // threads that wait for an idle engine
+  };
+  // Throws with nothing changed. The caller sends the wakeups after it has released the lock, whatever the outcome; if
+  // there are any it is a guest of the executors before that.
+  Outcome try_submit(const Route& route, const Submission& submission, Manners manners, Wakeups& wakeups)
       ASYNCGRAD_REQUIRES(lock_);
+  // After Outcome::full: once everything older than this is finished, an eighth of the queue is free, so that a stream
+  // of tiny operations does not wait for every single place.
+  std::uint64_t number_with_room() const ASYNCGRAD_REQUIRES(lock_);
+  bool is_immediate() const ASYNCGRAD_REQUIRES(lock_) { return options_.schedule == Schedule::immediate; }
   DryRun& dry_run() ASYNCGRAD_REQUIRES(lock_) { return dry_run_; }
 
   // --- Offering. ---
@@ -85,6 +102,16 @@ class ProgramQueue final : public StagingArea {
   // or it depends on much of what is queued, or the lock is not free.
   bool begin_preference(std::uint64_t number) ASYNCGRAD_EXCLUDES(lock_);
   void end_preference() { context_.ring.awaited().end(); }
+
+  // --- Threads that wait for an idle engine. ---
+  // Counts the calling thread as one for as long as it lives, see lock_when_idle(). Others stand back meanwhile before
+  // they queue, or it might wait for ever.
+  class IdleWanted;
+  // How long a thread stands back: in microseconds; 0 if no thread wants it, or the calling thread itself does.
+  std::int64_t patience_us() const;
+  bool is_idle_wanted() const { return idle_wanted_.load(std::memory_order_relaxed) > 0; }
+  // Called in the child of a fork, in which no other thread waits.
+  void forget_threads();
 
   // --- Figures. ---
   std::int64_t at_call_count() const ASYNCGRAD_REQUIRES(lock_) { return at_call_.count(); }
@@ -112,6 +139,9 @@ class ProgramQueue final : public StagingArea {
   // Whether anything is staged: a hint for workers, relaxed, so that they need not take the lock for nothing.
   std::atomic<bool> has_staged_{false};
   std::atomic<bool> is_dry_run_{false};
+  // How many threads want the engine idle, and how many operations were queued meanwhile. Relaxed: hints, which let an
+  // operation wait or pass, and which the lock makes visible to the next thread that queues.
+  std::atomic<int> idle_wanted_{0}, passes_{0};
   Dependencies dependencies_ ASYNCGRAD_GUARDED_BY(lock_){context_.ring};
   AtCall at_call_ ASYNCGRAD_GUARDED_BY(lock_){context_, dependencies_};
   StagedOperations staged_ ASYNCGRAD_GUARDED_BY(lock_);
@@ -120,9 +150,33 @@ class ProgramQueue final : public StagingArea {
   std::int64_t peak_queued_ ASYNCGRAD_GUARDED_BY(lock_) = 0;
 };
 
+class ProgramQueue::IdleWanted {
+ public:
+  explicit IdleWanted(ProgramQueue& queue) : queue_(queue) {
+    if (queue_.idle_wanted_.fetch_add(1, std::memory_order_relaxed) == 0) {
+      queue_.passes_.store(0, std::memory_order_relaxed);
+    }
+    ++here;
+  }
+  IdleWanted(const IdleWanted&) = delete;
+  IdleWanted& operator=(const IdleWanted&) = delete;
+  ~IdleWanted() {
+    --here;
+    queue_.idle_wanted_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  // How often the calling thread waits: a hook of its wait may queue, and may fork.
+  static int count_here() { return here; }
+
+ private:
+  static inline constinit thread_local int here = 0;
+  ProgramQueue& queue_;
+};
+
+inline void ProgramQueue::forget_threads() { idle_wanted_.store(IdleWanted::count_here(), std::memory_order_relaxed); }
+
 // Inlined into FrontEnd::submit(), because every operation that is computed at its call passes here.
-inline ProgramQueue::Outcome ProgramQueue::try_submit(const Route& route, const Submission& submission,
-                                                      bool may_catch_up, Wakeups& wakeups) {
+inline ProgramQueue::Outcome ProgramQueue::try_submit(const Route& route, const Submission& submission, Manners manners,
+                                                      Wakeups& wakeups) {
   if (is_dry_run()) {
     dry_run_.count_operation(submission);
     return Outcome::done;
@@ -130,12 +184,16 @@ inline ProgramQueue::Outcome ProgramQueue::try_submit(const Route& route, const 
   if (options_.inline_tiny) {
     const AtCall::Outcome outcome = at_call_.run(route, submission, next_.load(std::memory_order_relaxed));
     if (outcome == AtCall::Outcome::computed) return Outcome::done;
-    if (outcome == AtCall::Outcome::unfinished && may_catch_up && has_few_unfinished()) {
+    if (outcome == AtCall::Outcome::unfinished && manners.may_catch_up && has_few_unfinished()) {
       wakeups.earlier = offer();
       return Outcome::catch_up;
     }
   }
   if (!route.executor.workers().has_started()) return Outcome::needs_threads;
+  if (is_idle_wanted()) {
+    if (!manners.may_pass) return Outcome::stand_back;
+    passes_.fetch_add(1, std::memory_order_relaxed);
+  }
   if (!has_room(submission)) return Outcome::full;
   queue(route, submission, wakeups);
   return Outcome::done;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,17 +18,19 @@ void throw_no_route(const DeviceState& device, const Submission& submission) {
   const std::string_view elsewhere =
       device.device.type == DeviceType::cpu ? "" : "; to(\"cpu\") copies a tensor to the CPU, which has one";
   throw_error(op_name(submission.op, submission.attributes),
-              device.executor == nullptr ? name + " is not in use any more"
-                                         : fmt::format("has no kernel for {}{}", name, elsewhere));
+              device.executor.load(std::memory_order_relaxed) == nullptr
+                  ? name + " is not in use any more"
+                  : fmt::format("has no kernel for {}{}", name, elsewhere));
 }
 
 Route route_of_copy(const Submission& submission) {
   const DeviceState& device = state_of(*submission.operands[0].impl->storage);
   const DeviceState& from = state_of(*submission.operands[1].impl->storage);
-  if (device.executor == nullptr) throw_no_route(device, submission);
-  if (from.executor == nullptr) throw_no_route(from, submission);
+  if (device.executor.load(std::memory_order_relaxed) == nullptr) throw_no_route(device, submission);
+  if (from.executor.load(std::memory_order_relaxed) == nullptr) throw_no_route(from, submission);
   const DeviceState& computing = from.is_asynchronous && !device.is_asynchronous ? from : device;
-  return route_on(computing, &from == &device ? device.executor : computing.copies, submission);
+  const std::atomic<Executor*>& executor = &from == &device ? device.executor : computing.copies;
+  return route_on(computing, executor.load(std::memory_order_relaxed), submission);
 }
 
 Route route_of_source(const Submission& submission) {

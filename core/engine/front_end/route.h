@@ -15,7 +15,8 @@ struct Route {
 
 [[noreturn]] void throw_no_route(const DeviceState& device, const Submission& submission);
 
-// The route of an operation on this device. Throws Error if the device has none for it, or is not in use any more.
+// The route of an operation on this device. Under the front end's lock its executor is there; without it, the kernel is.
+// Throws Error if the device has none for it, or is not in use any more.
 inline Route route_on(const DeviceState& device, Executor* executor, const Submission& submission) {
   const Backend& backend = *device.backend;
   const Kernel& kernel =
@@ -37,7 +38,7 @@ inline Route route_of(const Submission& submission) {
   if (submission.op == Op::source) return route_of_source(submission);
   if (submission.op == Op::collective) return route_of_collective(submission);
   const DeviceState& device = state_of(*submission.operands[0].impl->storage);
-  return route_on(device, device.executor, submission);
+  return route_on(device, device.executor.load(std::memory_order_relaxed), submission);
 }
 
 }  // namespace asyncgrad::detail

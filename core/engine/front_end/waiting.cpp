@@ -1,8 +1,10 @@
 #include "asyncgrad/core/engine/front_end/waiting.h"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <optional>
+#include <thread>
 
 #include "asyncgrad/core/engine/run/execution.h"
 #include "asyncgrad/core/engine/schedule/executors.h"
@@ -121,10 +123,34 @@ void wait_until(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) {
   waited_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+// It looks again and again instead of being called: threads rarely want the engine idle.
+void stand_back(ProgramQueue& queue) {
+  using std::chrono::microseconds;
+  constexpr microseconds longest_pause{2000}, between_hooks{50'000};
+  const auto start = std::chrono::steady_clock::now(), end = start + microseconds(queue.patience_us());
+  const profile::WaitSpan span;
+  const WaitHooks* const hooks = wait_hooks();
+  const bool may_ask = hooks != nullptr && may_interrupt();
+  bool is_interrupted = false;
+  if (hooks != nullptr) hooks->begin();
+  auto now = start, asked = start;
+  for (microseconds pause(20); !is_interrupted && queue.is_idle_wanted() && now < end;) {
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, longest_pause);
+    now = std::chrono::steady_clock::now();
+    if (may_ask && now - asked >= between_hooks) {
+      is_interrupted = hooks->is_interrupted();
+      asked = now;
+    }
+  }
+  if (hooks != nullptr) hooks->end();
+  waited_s += std::chrono::duration<double>(now - start).count();
+  if (is_interrupted) throw Interrupted();
+}
+
 void catch_up(ProgramQueue& queue, Executor& executor) {
   const std::uint64_t next = queue.next_number();
   const profile::WaitSpan span;
-  const Executors::Guest guest(queue.context().executors);
   executor.workers().compute_briefly({.number = next, .all = true}, next - 1);
 }
 

@@ -50,8 +50,10 @@ void DeviceSet::set_up(DeviceState& device) {
   device.set_up(context_.ring.slots(), by_arrival ? MemoryBudget::unbounded() : options_.memory_budget,
                 options_.max_cached_bytes);
   if (!device.is_asynchronous) return set_up_cpu_part(device);
-  device.executor = device.copies = &add_executor(std::make_unique<Launcher>(context_, device, by_arrival), 1, false,
-                                                  device.device.str() + " launch");
+  Executor& launcher =
+      add_executor(std::make_unique<Launcher>(context_, device, by_arrival), 1, false, device.device.str() + " launch");
+  device.executor.store(&launcher, std::memory_order_relaxed);
+  device.copies.store(&launcher, std::memory_order_relaxed);
 }
 
 void DeviceSet::set_up_cpu_part(DeviceState& device) {
@@ -60,12 +62,13 @@ void DeviceSet::set_up_cpu_part(DeviceState& device) {
   const int workers = options_.workers * (part + 1) / parts - options_.workers * part / parts;
   const bool has_cores = options_.workers <= core_count();
   const std::string name = device.device.str();
-  device.executor = &add_executor(make_executor(device, false), std::max(1, workers), has_cores, name + " worker");
+  Executor& executor = add_executor(make_executor(device, false), std::max(1, workers), has_cores, name + " worker");
+  device.executor.store(&executor, std::memory_order_relaxed);
   device.sources.store(nullptr, std::memory_order_relaxed);  // the first source makes them
   device.collectives.store(nullptr, std::memory_order_relaxed);
   // A thread for copies would take a core from the workers if it spun.
-  device.copies =
-      parts == 1 ? device.executor : &add_executor(make_executor(device, true), 1, false, "copies to " + name);
+  Executor& copies = parts == 1 ? executor : add_executor(make_executor(device, true), 1, false, "copies to " + name);
+  device.copies.store(&copies, std::memory_order_relaxed);
 }
 
 std::unique_ptr<Executor> DeviceSet::make_executor(DeviceState& device, bool for_copies) const {

@@ -42,6 +42,7 @@ void Process::after_fork(bool in_child) {
     context_.waiters.forget_threads();
     context_.ring.awaited().forget_threads();
     context_.executors.forget_threads();
+    queue_.forget_threads();
   }
   for (const auto& executor : context_.executors.all()) {
     executor->workers().let_go_on();

@@ -75,7 +75,7 @@ inline void take_memory_of(Storage& storage, std::uint64_t number) {
   // Once f has arrived at the operation, this stays false: then admission need not be notified of the memory's return.
   // f alone usually decides, and it is in this thread's cache.
   storage.taken_early =
-      device.order->oldest().load(std::memory_order_relaxed) < number && device.admission->is_early(number);
+      device.order->oldest().load(std::memory_order_relaxed) < number && device.admission().is_early(number);
 }
 // Takes the memory of the results for operation `number`. Throws std::bad_alloc with nothing taken.
 void take_memory(const Invocation& invocation, std::uint64_t number);

@@ -30,7 +30,7 @@ void record(const Invocation& invocation, profile::OperationRecord record) noexc
 void record_queued(const Operation& operation) noexcept {
   record(operation.invocation, {.number = operation.number,
                                 .queued_ns = profile::now_ns(),
-                                .budget_bytes = operation.place.device->admission->limit(),
+                                .budget_bytes = operation.place.device->admission().limit(),
                                 .tiles = operation.tiles,
                                 .origin = operation.origin});
 }

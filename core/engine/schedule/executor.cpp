@@ -97,7 +97,7 @@ bool Executor::admit(const Operation& operation, std::int64_t held) {
   const Awaited& awaited = context_.ring.awaited();
   const auto ask = [&] {
     const bool is_awaited = awaited.any() && awaited.has(context_.ring.slot(operation.number));
-    return place.device->admission->admit(place.number, bytes, place.device->order->oldest(), held, is_awaited);
+    return place.device->admission().admit(place.number, bytes, place.device->order->oldest(), held, is_awaited);
   };
   if (ask()) return true;
   profile::refused(operation.number);
@@ -133,7 +133,7 @@ bool Executor::take_or_park(Operation& operation, bool can_return) {
     is_alone = !context_.executors.others_compute(*this);
     if (!is_alone) std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
-  place.device->admission->give_back(place.number, bytes_to_take(operation.invocation));
+  place.device->admission().give_back(place.number, bytes_to_take(operation.invocation));
   note_refused();  // a thread that ends an operation looks for it
   make_ready_again(operation, context_.ring.oldest(), operation.number);
   return false;

@@ -47,8 +47,9 @@ class ThreadStatus::List {
     std::vector<Line> lines;
     for (const Entry* entry = first_; entry != nullptr; entry = entry->next) {
       const std::uint64_t word = entry->word->load(std::memory_order_relaxed);
-      lines.push_back({entry->name, entry->system_id, static_cast<Doing>(word >> doing_shift),
-                       word & ((std::uint64_t{1} << doing_shift) - 1)});
+      // A copy: a worker's name goes soon after it has left the list.
+      lines.push_back({entry->name == nullptr ? "" : entry->name, entry->system_id,
+                       static_cast<Doing>(word >> doing_shift), word & ((std::uint64_t{1} << doing_shift) - 1)});
     }
     return lines;
   }

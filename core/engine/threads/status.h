@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace asyncgrad::detail {
@@ -20,7 +21,7 @@ class ThreadStatus {
     waiting,    // asleep until `number`, or everything before it, is finished
   };
   struct Line {
-    const char* name;  // of a worker; null: a thread of the program
+    std::string name;  // of a worker; empty: a thread of the program
     int system_id;     // as the system's tools show it
     Doing doing;
     std::uint64_t number;

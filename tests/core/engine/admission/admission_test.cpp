@@ -67,7 +67,7 @@ std::int64_t draw_bytes(std::mt19937_64& random) { return static_cast<std::int64
 void compare_with_model(MemoryBudget budget, std::uint64_t seed) {
   constexpr std::size_t slots = 64;
   Admission admission(slots);
-  admission.set_budget(budget);
+  admission.start(budget, 0);
   AdmissionModel model(budget);
   std::mt19937_64 random(seed);
   std::atomic<std::uint64_t> oldest{1};
@@ -144,7 +144,7 @@ TEST(Admission, LeavesTheReserveToWhatIsAwaited) {
 
 TEST(Admission, UnboundedAdmitsAndCountsNothing) {
   Admission admission(64);
-  admission.set_budget(MemoryBudget::unbounded());
+  admission.start(MemoryBudget::unbounded(), 0);
   const std::atomic<std::uint64_t> oldest{1};
   admission.queue(1, 64);
   admission.queue(2, std::int64_t{1} << 40);
@@ -187,7 +187,7 @@ TEST(Admission, HoldsItsLimitAmongThreads) {
   constexpr std::uint64_t count = 6000;
   constexpr std::int64_t bytes = 640, serial = 3 * bytes;  // of the limit, a reserve of two
   Admission admission(8192);
-  admission.set_budget(MemoryBudget::bytes(32 * bytes));
+  admission.start(MemoryBudget::bytes(32 * bytes), 0);
   for (std::uint64_t number = 1; number <= count; ++number) admission.queue(number, serial);
   std::atomic<std::uint64_t> oldest{1};
   std::vector<std::atomic<int>> state(count + 2);  // 0: to be claimed, 1: claimed, 2: finished

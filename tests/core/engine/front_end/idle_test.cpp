@@ -1,0 +1,115 @@
+// What waits for an idle engine, while other threads go on queueing.
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <thread>
+#include <vector>
+
+#include "asyncgrad/core/wait_hooks.h"
+#include "tests/core/engine/engine_test.h"
+#include "tests/support/forked.h"
+#include "tests/support/sanitizer.h"
+
+namespace asyncgrad::tests {
+namespace {
+
+// Calls a function again and again on a thread of its own.
+class Repeating {
+ public:
+  explicit Repeating(std::function<void()> function)
+      : thread_([this, function = std::move(function)] {
+          while (!is_over_) function();
+        }) {}
+  Repeating(const Repeating&) = delete;
+  Repeating& operator=(const Repeating&) = delete;
+  ~Repeating() {
+    is_over_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> is_over_{false};
+  std::thread thread_;
+};
+
+// Some operations, of which the queue is never empty for long.
+Floats increments(int count) {
+  Tensor x = zeros({64});
+  for (int i = 0; i < count; ++i) x = x + 1;
+  return x.to_vector<float>();
+}
+
+class IdleTest : public EngineTest {};
+
+TEST_F(IdleTest, OptionsAreSetWhileOthersQueue) {
+  std::int64_t capacity = 0;
+  const auto set_others = [&] {
+    ++capacity;
+    set_engine_options({.workers = static_cast<int>(capacity % 3 + 1),
+                        .schedule = capacity % 5 == 0 ? Schedule::immediate : Schedule::oldest_first,
+                        .queue_capacity = capacity % 2 == 0 ? 100 : 1000,
+                        .inline_tiny = capacity % 7 == 0,
+                        .cpu_parts = static_cast<int>(capacity % 2 + 1)});
+  };
+  const Repeating setting(set_others), looking([] {
+    EXPECT_GE(engine_options().workers, 1);
+    EXPECT_GE(memory_figures().live_bytes, 0);
+    EXPECT_FALSE(engine_report().empty());
+    recover();
+  });
+  const Repeating queueing([] { EXPECT_EQ(increments(500), Floats(64, 500)); });
+  for (int i = 0; i < 30; ++i) ASSERT_EQ(increments(500), Floats(64, 500));
+}
+
+// Data that is handed over waits for memory, by the order of a device that options may replace.
+TEST_F(IdleTest, OptionsAreSetWhileOthersWaitForMemory) {
+  bool is_small = false;
+  const Repeating setting([&] {
+    is_small = !is_small;
+    set_engine_options({.workers = 2,
+                        .memory_budget = MemoryBudget::bytes(1 << 20),
+                        .queue_capacity = is_small ? 64 : 128,
+                        .inline_tiny = false,
+                        .cpu_parts = 2});
+  });
+  const std::vector<float> values(1 << 16, 1);
+  for (int i = 0; i < 300; ++i) {
+    Tensor x = Tensor::from(values, {1 << 16});
+    x = x + Tensor::from(values, {1 << 16});
+    ASSERT_EQ((x * 2).to_vector<float>()[7], 4);
+  }
+}
+
+// A thread that never waits keeps no other one from setting options, adding an executor, or forking.
+TEST_F(IdleTest, IsReachedAlthoughAnotherThreadNeverWaits) {
+  const Repeating queueing([x = zeros({5000})]() mutable { x = tanh(x + 1); });
+  for (const std::int64_t capacity : {100, 1000}) {
+    set_engine_options({.workers = 2, .queue_capacity = capacity, .inline_tiny = false});
+    const Tensor read = source("read", {.shape = {1}}, [](const CustomCall& call) { call.output<float>()[0] = 3; });
+    EXPECT_EQ(read.item(), 3);
+  }
+  if (no_threads_in_child != nullptr || hangs_in_child != nullptr) return;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(status_of(fork_child([] { return increments(100) == Floats(64, 100); })), 0);
+}
+
+// What is unfinished may need what another thread is about to queue, so that one does not stand back for ever.
+TEST_F(IdleTest, LetsThoseQueueWhomTheQueueWaitsFor) {
+  std::promise<float> promise;
+  std::atomic<bool> has_begun{false};
+  const Tensor read = source("read", {.shape = {1}}, [&](const CustomCall& call) {
+    has_begun = true;
+    call.output<float>()[0] = promise.get_future().get();
+  });
+  while (!has_begun) std::this_thread::yield();
+  std::thread setting([] { set_engine_options({.workers = 1, .inline_tiny = false}); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // by then it waits, most likely
+  promise.set_value((ones({5000}) * 2).to_vector<float>()[0]);
+  EXPECT_EQ(read.item(), 2);
+  setting.join();
+  EXPECT_EQ(engine_options().workers, 1);
+}
+
+}  // namespace
+}  // namespace asyncgrad::tests
