@@ -77,8 +77,8 @@ struct DeviceState final : DeviceMemory {
   const Backend* backend;
   const bool is_asynchronous;  // what is issued to it is complete later
   // The executor of its operations; null if the device is not in use. These members change while the engine is set up,
-  // when nothing is queued, and so do the executors: they are there under the front end's lock, for guests, and while
-  // an operation is unfinished. Relaxed: only whether there is one is asked without the lock.
+  // when nothing is queued, and so do the executors: they are there under the front end's lock, while a thread
+  // visits, and while an operation is unfinished. Relaxed: only whether there is one is asked without the lock.
   std::atomic<Executor*> executor{nullptr};
   // The executor of copies that this device writes or, if it has queues of its own, takes part in.
   std::atomic<Executor*> copies{nullptr};

@@ -53,7 +53,7 @@ void forbid_nan_checks_on(const Executor& executor, const Submission& submission
 }  // namespace
 
 // Its route holds under the lock alone: another thread may set options, which makes executors anew. Whoever needs one
-// after that is a guest from then on, and so keeps it.
+// after that visits it from then on, and so keeps it.
 void FrontEnd::submit(const Submission& submission) {
   InOperation::forbid("a queueing call");
   bool may_catch_up = true, may_pass = false;
@@ -61,7 +61,7 @@ void FrontEnd::submit(const Submission& submission) {
     ProgramQueue::Wakeups wakeups;
     ProgramQueue::Outcome outcome{};
     Executor* executor = nullptr;
-    std::optional<Executors::Guest> guest;
+    std::optional<Executors::Visit> visit;
     std::uint64_t with_room = 0;
     bool is_immediate = false;
     {
@@ -69,13 +69,11 @@ void FrontEnd::submit(const Submission& submission) {
       const Route route = route_of(submission);
       forbid_nan_checks_on(route.executor, submission);
       outcome = queue_.try_submit(route, submission, {.may_catch_up = may_catch_up, .may_pass = may_pass}, wakeups);
-      executor = &route.executor;
-      if (wakeups.are_needed() || outcome == ProgramQueue::Outcome::catch_up ||
-          outcome == ProgramQueue::Outcome::needs_threads) {
-        guest.emplace(queue_.context().executors);
-      }
-      if (outcome == ProgramQueue::Outcome::full) with_room = queue_.number_with_room();
       is_immediate = queue_.is_immediate();
+      if (outcome == ProgramQueue::Outcome::done && !is_immediate && !wakeups.are_needed()) return;
+      executor = &route.executor;
+      visit.emplace(queue_.context().executors);
+      if (outcome == ProgramQueue::Outcome::full) with_room = queue_.number_with_room();
     }
     wakeups.send();
     if (outcome == ProgramQueue::Outcome::catch_up) {
@@ -84,7 +82,7 @@ void FrontEnd::submit(const Submission& submission) {
     } else if (outcome == ProgramQueue::Outcome::needs_threads) {
       executor->workers().ensure_started();
     }
-    guest.reset();  // what follows may wait
+    visit.reset();  // what follows may wait
     switch (outcome) {
       case ProgramQueue::Outcome::done:
         if (is_immediate) finish(submission.operands);

@@ -10,7 +10,7 @@ namespace asyncgrad::detail {
 // stand back meanwhile; one that has done so for long may pass, see stand_back().
 void lock_when_idle(ProgramQueue& queue) ASYNCGRAD_ACQUIRE(queue.lock());
 
-// The same, at a moment when no thread of the program is inside an executor, whose threads may then be stopped. A guest
+// The same, at a moment when no thread of the program visits an executor, whose threads may then be stopped. A guest
 // may want the queue's lock before it sees that everything is finished, so that the lock is not held while guests leave.
 // A guest that comes later sees it at once, and leaves without the lock.
 void lock_without_guests(ProgramQueue& queue) ASYNCGRAD_ACQUIRE(queue.lock());

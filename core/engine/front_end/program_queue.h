@@ -77,7 +77,7 @@ class ProgramQueue final : public StagingArea {
     bool may_pass;      // threads that wait for an idle engine
   };
   // Throws with nothing changed. The caller sends the wakeups after it has released the lock, whatever the outcome; if
-  // there are any it is a guest of the executors before that.
+  // there are any it visits the executors before that.
   Outcome try_submit(const Route& route, const Submission& submission, Manners manners, Wakeups& wakeups)
       ASYNCGRAD_REQUIRES(lock_);
   // After Outcome::full: once everything older than this is finished, an eighth of the queue is free, so that a stream

@@ -151,6 +151,7 @@ void stand_back(ProgramQueue& queue) {
 void catch_up(ProgramQueue& queue, Executor& executor) {
   const std::uint64_t next = queue.next_number();
   const profile::WaitSpan span;
+  const Executors::Guest guest(queue.context().executors);
   executor.workers().compute_briefly({.number = next, .all = true}, next - 1);
 }
 

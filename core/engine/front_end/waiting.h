@@ -20,8 +20,8 @@ void wait_until(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) ASYN
 // one is about to queue, such as a source's function that waits for another thread. With wait hooks it answers
 // interrupts by throwing Interrupted.
 void stand_back(ProgramQueue& queue) ASYNCGRAD_EXCLUDES(queue.lock());
-// Computes the few tiny operations that are unfinished, after try_submit() has offered them to `executor`, whose guest
-// the caller is. Returns early if a worker computes the last ones.
+// Computes the few tiny operations that are unfinished, after try_submit() has offered them to `executor`, which
+// the caller visits. Returns early if a worker computes the last ones.
 void catch_up(ProgramQueue& queue, Executor& executor) ASYNCGRAD_EXCLUDES(queue.lock());
 // The time that the calling thread has waited, or computed while it waited.
 double waited_seconds();

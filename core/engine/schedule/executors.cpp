@@ -45,7 +45,7 @@ void Executors::trim_other_parts(const DeviceState& device) {
 
 // The thread that finished the last operations may still be inside finish(), although nothing waits for it.
 void Executors::stop() {
-  while (has_guests()) std::this_thread::yield();
+  while (are_visited()) std::this_thread::yield();
   for (const auto& executor : all()) executor->workers().stop();
 }
 

@@ -13,18 +13,24 @@ namespace asyncgrad::detail {
 // Any thread may call any function, but clear() only while nothing is queued and no thread computes.
 class Executors {
  public:
-  // Counts a thread of the program as inside an executor for as long as it lives.
-  class Guest {
+  // Counts a thread of the program as inside an executor, which stays for as long as this lives.
+  class Visit {
    public:
-    explicit Guest(Executors& executors) : executors_(executors) {
-      executors_.guests_.fetch_add(1, std::memory_order_seq_cst);
-    }
-    Guest(const Guest&) = delete;
-    Guest& operator=(const Guest&) = delete;
-    ~Guest() { executors_.guests_.fetch_sub(1, std::memory_order_seq_cst); }
+    explicit Visit(Executors& executors) : Visit(executors.visits_) {}
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+    ~Visit() { count_.fetch_sub(1, std::memory_order_seq_cst); }
+
+   protected:
+    explicit Visit(std::atomic<int>& count) : count_(count) { count_.fetch_add(1, std::memory_order_seq_cst); }
 
    private:
-    Executors& executors_;
+    std::atomic<int>& count_;
+  };
+  // The visit of a thread that waits, or computes while it waits.
+  class Guest : public Visit {
+   public:
+    explicit Guest(Executors& executors) : Visit(executors.guests_) {}
   };
 
   // Throws Error if there are too many.
@@ -37,6 +43,8 @@ class Executors {
 
   // True if some thread of the program waits, or computes while it waits.
   bool has_guests() const { return guests_.load(std::memory_order_seq_cst) > 0; }
+  // True if some thread of the program is inside an executor, as a guest or otherwise.
+  bool are_visited() const { return has_guests() || visits_.load(std::memory_order_seq_cst) > 0; }
   // True if some device or some thread computes, other than the calling thread on a seat of `executor`.
   bool others_compute(Executor& executor) const;
   // Called when an executor has noted that it refused an operation.
@@ -49,8 +57,11 @@ class Executors {
   void trim_other_parts(const DeviceState& device);
   // Ends all threads, once the last ones have left. Called while nothing is queued.
   void stop();
-  // Called in the child of a fork, in which no guest is left. Relaxed: the calling thread is the only one.
-  void forget_threads() { guests_.store(0, std::memory_order_relaxed); }
+  // Called in the child of a fork, in which no visit is left. Relaxed: the calling thread is the only one.
+  void forget_threads() {
+    guests_.store(0, std::memory_order_relaxed);
+    visits_.store(0, std::memory_order_relaxed);
+  }
 
  private:
   static constexpr int max_count = 32;
@@ -59,7 +70,7 @@ class Executors {
 
   std::array<std::unique_ptr<Executor>, max_count> executors_;
   std::atomic<int> count_{0};  // release after the last one is there
-  std::atomic<int> guests_{0};
+  std::atomic<int> guests_{0}, visits_{0};
   alignas(128) std::atomic<bool> refused_{false};  // by some executor; sequentially consistent with f
 };
 
