@@ -4,7 +4,7 @@
 // All throw Error at the call for shapes, axes and types that do not fit, for devices that differ, and for indices into
 // an axis without elements. The values of indices are known later, so the wait throws Error for an index out of range.
 // A GPU does not check indices: for an index out of range the result is NaN (the lowest number for int64, 0 for
-// one_hot), and what would be added there is dropped.
+// one_hot), and what would be added or written there is dropped.
 #pragma once
 
 #include "asyncgrad/core/scalar.h"
@@ -29,8 +29,15 @@ Tensor scatter_add(const Arg& x, const Arg& indices, const Arg& source, int axis
 // (A, K, B) -> (A, R, B), and likewise for other axes. Indices in [0, R). Differentiable in x and source.
 Tensor index_add(const Arg& x, const Arg& indices, const Arg& source, int axis);
 
+// In place: values[k] becomes the element of x at indices[k], where x's elements are numbered in their order; where
+// indices are equal, the last one stays. Indices, in [0, numel), and values have one shape. Like `+=`, it is recorded as a
+// part of x's history, and throws Error as `+=` does, see copy.h. On a GPU it uses up to 32 bytes of scratch memory
+// for each index. (numpy.put.)
+void put(const Tensor& x, const Arg& indices, const Arg& values);
+
 // The order of the elements along an axis. NaN counts as the largest, and equal elements stay in their order. They take
-// float32, float64 and int64, and use up to 16 bytes of scratch memory for each element of a line, on a GPU of all lines.
+// float32, float64 and int64, and use up to 16 bytes of scratch memory for each element of a line; on a GPU none for
+// lines of up to 1,024 elements, and up to 32 bytes for each element of all longer lines.
 struct SortOptions {
   int axis = -1;
   bool descending = false;

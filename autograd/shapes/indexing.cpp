@@ -7,8 +7,11 @@
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise/apply.h"
 #include "asyncgrad/autograd/forms/broadcast.h"
+#include "asyncgrad/autograd/forms/parts.h"
 #include "asyncgrad/autograd/forms/reductions.h"
+#include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/autograd/shapes/look_up.h"
+#include "asyncgrad/autograd/tape/in_place.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/engine/submit.h"
@@ -154,6 +157,29 @@ Tensor taken(const Arg& x, const Arg& indices, int axis, bool keeps_rows) {
   return read_at(take_pair, x, indices, seen_along(values.shape, along), shape, x.where(), keeps_rows);
 }
 
+Tensor zeros_of(const Tensor& values, const Shape& shape) {
+  return zeros(shape, {.dtype = values.dtype(), .device = values.device()}, Location());
+}
+
+// The gradient in what put() has overwritten: dy, but zero at the indices.
+Tensor not_at(const Tensor& dy, const Tensor& indices) {
+  const Tensor dx = dy.clone(Location());
+  put(dx, Arg(indices, Location()), Arg(zeros_of(dy, indices.shape()), Location()));
+  return dx;
+}
+
+// The gradient in the values that put() has written at the indices (n): dy there for those that stayed, and zero for
+// those in whose place a later one was written. Seen from the end, those that stayed come first.
+Tensor of_last_at(const Tensor& dy, const Tensor& indices) {
+  const Tensor from_end = flip(Arg(indices, Location()), 0);
+  const Tensor stayed = make_like(from_end, from_end.shape());
+  submit(Op::first_places, {writes(stayed), reads(from_end)}, IndexAttributes{.axis = dy.numel()}, Location());
+  const Tensor taken = read_at(take_pair, dy, from_end, {.axis = dy.numel()}, from_end.shape(), Location());
+  const Tensor dvalues = zeros_of(dy, from_end.shape());
+  put(dvalues, Arg(stayed, Location()), Arg(taken, Location()));  // equal indices have equal values here
+  return flip(Arg(dvalues, Location()), 0);
+}
+
 }  // namespace
 
 Tensor take(const Arg& x, const Arg& indices, int axis) { return taken(x, indices, axis, /*keeps_rows=*/false); }
@@ -194,6 +220,37 @@ Tensor index_add(const Arg& x, const Arg& indices, const Arg& source, int axis) 
                             along, shapes_str(operands)));
   };
   return with_added("index_add", take_pair, x, indices, source, axis, check);
+}
+
+void put(const Tensor& x, const Arg& indices, const Arg& values) {
+  const NamedOperand to{"x", checked_operand(x, "put")}, places{"indices", checked_operand(indices, "put")},
+      from{"values", checked_operand(values, "put")};
+  check_devices("put", {to, places, from});
+  check_alike("put", {to, from});
+  check_is_index("put", places);
+  const std::int64_t count = places.impl.shape.numel();
+  const NamedOperand operands[] = {to, places, from};
+  if (from.impl.shape != places.impl.shape)
+    throw_error("put", fmt::format("each value needs an index: {}; both are to have one shape", shapes_str(operands)));
+  if (to.impl.shape.numel() == 0 && count > 0)
+    throw_error("put", fmt::format("x has no element that indices could choose: {}", shapes_str(operands)));
+  check_writable("put", x, values);
+  const Location& where = values.where();
+  if (is_narrow_index(places.impl.dtype)) return put(x, Arg(wide_indices(indices), where), values);
+  // Writing must not change what is read.
+  const auto in_a_row = [&](const Tensor& operand) {
+    const Tensor unshared = to.impl.storage == operand.impl()->storage ? operand.clone(where) : operand;
+    return with_shape(unshared, {count});
+  };
+  const Tensor at = in_a_row(indices), source = in_a_row(values->detach());
+  const bool is_recorded = records(x, values);
+  submit(Op::put, {updates(x), reads(at), reads(source)}, NoAttributes{}, where);
+  if (!is_recorded) return;
+  note_history(x);
+  record(Op::put, where, x, {x, values}, differentiable([at = SavedTensor(at)](const Tensor& dy, Gradients& gradients) {
+           gradients(0, [&] { return not_at(dy, gradients.read(at)); });
+           gradients(1, [&] { return with_shape(of_last_at(dy, gradients.read(at)), gradients.shape(1)); });
+         }));
 }
 
 Tensor one_hot(const Arg& indices, std::int64_t classes, DType dtype) {

@@ -34,7 +34,7 @@ constexpr auto kernels = kernel_table(
     KernelRow{Op::attention_grad, &k::attention_grad}, KernelRow{Op::recurrent_cell, &k::recurrent_cell},
     KernelRow{Op::recurrent_cell_grad, &k::recurrent_cell_grad}, KernelRow{Op::strided_copy, &k::strided_copy},
     KernelRow{Op::concat, &k::concat}, KernelRow{Op::take, &k::take}, KernelRow{Op::take_grad, &k::take_grad},
-    KernelRow{Op::gather, &k::gather}, KernelRow{Op::scatter_add, &k::scatter_add},
+    KernelRow{Op::gather, &k::gather}, KernelRow{Op::scatter_add, &k::scatter_add}, KernelRow{Op::put, &k::put},
     KernelRow{Op::first_places, &k::first_places}, KernelRow{Op::one_hot, &k::one_hot},
     KernelRow{Op::triangle, &k::triangle}, KernelRow{Op::custom, &k::custom}, KernelRow{Op::source, &k::source},
     KernelRow{Op::collective, &k::collective}, KernelRow{Op::update, &k::update},

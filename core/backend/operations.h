@@ -74,6 +74,7 @@ enum class Op : std::uint8_t {
   take_grad,            // dx (update), indices, dy   IndexAttributes: dx[o, indices[k], i] += dy[o, k, i], by rising k
   gather,               // out, in, indices      IndexAttributes: out[o, k, i] = in[o, indices[o, k, i], i]
   scatter_add,          // out (update), indices, in  IndexAttributes: out[o, indices[o, k, i], i] += in[o, k, i], by k
+  put,                  // out (update), indices (n), in (n)   none: out[indices[k]] = in[k]; of equal indices the last
   first_places,  // out (n) int64, indices (n)  IndexAttributes: the first place with the same index, in [0, axis)
   one_hot,       // out (…, C), indices (…) int64      none: 1 at the index, else 0
   triangle,      // out, in               TriangleAttributes
@@ -209,6 +210,7 @@ inline constexpr auto operations = [] {
       OperationRow{Op::take_grad, "take_grad", copy, types::arithmetic, autograd},
       OperationRow{Op::gather, "gather", copy, types::any, autograd},
       OperationRow{Op::scatter_add, "scatter_add", copy, types::arithmetic, autograd},
+      OperationRow{Op::put, "put", copy, types::any, autograd},
       OperationRow{Op::first_places, "first_places", copy, types::integer, none},
       OperationRow{Op::one_hot, "one_hot", copy, types::any, none},
       OperationRow{Op::triangle, "triangle", copy, types::any, autograd},

@@ -174,10 +174,7 @@ def _element_for(x, value):
 
 def set(x, key, value):  # noqa: A001
     """x[key] = value"""
-    import numpy as np
-
     key = key if isinstance(key, tuple) else (key,)
-    is_given = isinstance(value, Tensor)
     if _is_number(value):
         value = _element_for(x, value)
         is_mask = len(key) == 1 and isinstance(key[0], Tensor) and _is_mask(key[0]) and key[0].shape == x.shape
@@ -185,7 +182,7 @@ def set(x, key, value):  # noqa: A001
             x.copy_(_core.masked_fill(x, key[0], value))  # which does not wait for the mask
             return
         value = _core.full((), value, x.dtype, x.device)
-    elif not is_given:
+    elif not isinstance(value, Tensor):
         value = _core.array(value, device=x.device)
     value = value.to(x.device).astype(x.dtype, copy=False)
     places = _places(x, key)
@@ -193,17 +190,4 @@ def set(x, key, value):  # noqa: A001
         value = value.squeeze(0)
     if value.shape != places.shape:
         value = value.broadcast_to(places.shape)
-    places, value = places.reshape(-1), value.reshape(-1)
-    if not _core.grad_enabled() or not (x.requires_grad or value.requires_grad):
-        if places.size:
-            # A tensor that was given may be a part of x, which is read while it is written.
-            _core._put(x, _core.array(places, "int64", x.device), value.clone() if is_given else value)
-        return
-    # The last of several values for one place counts.
-    last = places.size - 1 - np.unique(places[::-1], return_index=True)[1]
-    positions = _core.array(places[last], "int64", x.device)
-    value = value.take(_core.array(last, "int64", x.device))
-    written = _core.zeros(x.size, dtype="bool", device=x.device)
-    _core._put(written, positions, _core.ones(positions.size, dtype="bool", device=x.device))
-    scattered = _core.zeros(x.size, dtype=x.dtype, device=x.device).scatter_add(positions, value, 0)
-    x.copy_(_core.where(written, scattered, x.reshape(-1)).reshape(*x.shape))
+    _core._put(x, _core.array(places, "int64", x.device), value)

@@ -205,6 +205,10 @@ class Call {
     return scalar(whole_part(given.as_double()));
   }
   TensorObject result(Tensor&& tensor) const { return nb::steal(new_object(std::move(tensor), type_)); }
+  // The object `x` itself if the library gave its tensor back.
+  TensorObject result_or_same(nb::handle x, Tensor&& tensor) const {
+    return tensor.impl() == tensor_in(x.ptr()).impl() ? nb::borrow(x) : result(std::move(tensor));
+  }
   TensorObjects results(std::vector<Tensor>&& tensors) const;
 
  private:

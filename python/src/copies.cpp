@@ -12,7 +12,7 @@ void bind_copies(nb::module_& m, TensorClass& c) {
   c.def("copy", copied, "A copy with its own values.");
   const auto converted = [](Handle x, Handle dtype) {
     const Call call(x);
-    return call.result(to(call.arg(tensor_in(x.ptr())), dtype_from(dtype)));
+    return call.result_or_same(x, to(call.arg(tensor_in(x.ptr())), dtype_from(dtype)));
   };
   c.def(
       "astype",
@@ -33,7 +33,8 @@ void bind_copies(nb::module_& m, TensorClass& c) {
         const Call call(x);
         const Tensor& tensor = tensor_in(x.ptr());
         const Device device = device_from(target);
-        return call.result(copy && device == tensor.device() ? clone(call.arg(tensor)) : to(call.arg(tensor), device));
+        return call.result_or_same(
+            x, copy && device == tensor.device() ? clone(call.arg(tensor)) : to(call.arg(tensor), device));
       },
       nb::arg("target"), nb::arg("non_blocking") = true, nb::arg("copy") = false,
       "A copy in another type or on another device, or with copy=False the tensor itself if that is what it is. "
@@ -61,7 +62,7 @@ void bind_copies(nb::module_& m, TensorClass& c) {
       "pin_memory",
       [](Handle x) {
         const Call call(x);
-        return call.result(pin_memory(call.arg(tensor_in(x.ptr()))));
+        return call.result_or_same(x, pin_memory(call.arg(tensor_in(x.ptr()))));
       },
       "A copy in page-locked memory of the CPU, from and to which GPUs copy directly, or the tensor itself if it is "
       "there. Differentiable; never blocks. Raises an error where there is no GPU.");

@@ -2,7 +2,6 @@
 // and masks are turned into positions by asyncgrad/_indexing.py.
 
 #include <array>
-#include <utility>
 
 #include "binding.h"
 
@@ -174,28 +173,11 @@ PyObject* row_at(PyObject* self, Py_ssize_t row) {
 void bind_indexing(nb::module_& m) {
   m.def(
       "_put",
-      [](nb::handle target, nb::handle positions, nb::handle values) {
-        const Call call(target);
-        const Tensor x = tensor_in(target.ptr());
-        custom_many(
-            "put", {}, {x, tensor_in(positions.ptr()), tensor_in(values.ptr())},
-            [](const CustomCall& kernel) {
-              detail::visit_dtype(kernel.input_dtype(0), [&](auto zero) {
-                using T = decltype(zero);
-                const auto into = kernel.in_place<T>(0);
-                const auto from = kernel.input<T>(2);
-                const auto at = kernel.input<std::int64_t>(1);
-                for (const std::int64_t place : at) {
-                  if (place < 0 || !std::cmp_less(place, into.size()) || from.size() != at.size())
-                    throw Error("[put] position " + std::to_string(place) +
-                                " is outside of the tensor, whose elements are numbered from 0");
-                }
-                for (std::size_t i = 0; i < at.size(); ++i) into[static_cast<std::size_t>(at[i])] = from[i];
-              });
-            },
-            {.in_place = {0}}, call.where());
+      [](nb::handle x, nb::handle indices, nb::handle values) {
+        const Call call(x);
+        put(tensor_in(x.ptr()), call.arg(tensor_in(indices.ptr())), call.arg(tensor_in(values.ptr())));
       },
-      "Writes the values at the positions of the flattened tensor, which exist; without history.");
+      "Writes the values at the indices of the flattened tensor; where indices are equal, the last one stays.");
 }
 
 }  // namespace asyncgrad::python

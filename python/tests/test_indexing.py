@@ -191,3 +191,11 @@ def test_assigned_gradients():
     z[[1, 1]] = w * 2  # the last one counts
     z.sum().backward()
     assert z.tolist() == [0, 2] and w.grad.tolist() == [0, 2]
+
+
+def test_what_is_overwritten_has_no_gradient():
+    w = ag.array(numbered((2, 2))).requires_grad_()
+    x = w * w
+    x[[0, 0], [1, 1]] = 7
+    x.sum().backward()
+    assert x.tolist() == [[0, 7], [4, 9]] and w.grad.tolist() == [[0, 0], [4, 6]]

@@ -311,3 +311,10 @@ def test_unsigned_integers_that_do_not_fit():
     # A type that is asked for takes what NumPy's conversion gives.
     assert ag.array(np.array([2**63], "uint64"), "int64").tolist() == [-2**63]
     assert ag.array(np.array([2**63], "uint64"), "float64").tolist() == [2.0**63]
+
+
+def test_what_is_as_it_is_wanted_is_the_same_object():
+    x = ag.ones(2)
+    assert x.to(x.device) is x and x.to("float32") is x and x.astype("float32", copy=False) is x
+    for y in x.to(x.device, copy=True), x.astype("float32"), x.to("int64"):
+        assert y is not x and y.tolist() == [1, 1]

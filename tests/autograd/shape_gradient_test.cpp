@@ -140,6 +140,20 @@ const OperationCase shape_gradient_cases[] = {
      [](const Tensors& t) {
        return square(scatter_add(t[0], int64_tensor({2, 0, 2, 2, 1, 0, 0, 1}, {2, 4}), t[1], 1));
      }},
+    {"put",
+     {{2, 3}, {2, 2}},
+     [](const Tensors& t) {
+       const Tensor y = square(t[0]);
+       put(y, int64_tensor({4, 1, 4, 4}, {2, 2}), square(t[1]));
+       return y * t[0];
+     }},
+    {"put_in_a_constant",
+     {{3}},
+     [](const Tensors& t) {
+       const Tensor y = zeros({2, 2}, {.dtype = float64});
+       put(y, int64_tensor({3, 0, 2}, {3}), t[0]);
+       return square(y);
+     }},
     {"masked_fill",
      {{2, 3}},
      [](const Tensors& t) {

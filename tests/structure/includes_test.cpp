@@ -36,6 +36,7 @@ const std::vector<std::string_view> headers_of_kernels = {"backends/broadcast.h"
                                                           "backends/element_types.h",
                                                           "backends/floored_division.h",
                                                           "backends/integer_math.h",
+                                                          "backends/place_table.h",
                                                           "backends/pool_plane.h",
                                                           "backends/random_below.h",
                                                           "backends/range.h",

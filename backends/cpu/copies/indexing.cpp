@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <span>
 
@@ -11,6 +10,7 @@
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/backends/element_types.h"
+#include "asyncgrad/backends/place_table.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 
@@ -268,11 +268,20 @@ void run_scatter_add(const KernelCall& call, int tile) {
   });
 }
 
-// --- first_places: out (n), indices (n). The scratch memory is a table of first places, hashed by their indices.
+// --- put: out, indices (n), in (n). One thread writes them all, so that the last one stays where indices are equal.
 
-std::size_t place_slots(const KernelCall& call) {
-  return std::bit_ceil(2 * static_cast<std::size_t>(std::max<std::int64_t>(1, call.numel(1))));
+void check_put(const KernelCall& call) { check_indices("put", call, 1, call.numel(0), "elements"); }
+
+void run_put(const KernelCall& call, int) {
+  const std::int64_t* const indices = call.data<std::int64_t>(1);
+  visit_size(call.dtype(0), [&]<class T>(T) {
+    T* const out = call.data<T>(0);
+    const T* const in = call.data<T>(2);
+    for (std::int64_t k = 0; k < call.numel(1); ++k) out[indices[k]] = in[k];
+  });
 }
+
+// --- first_places: out (n), indices (n). The scratch memory is a table of first places, hashed by their indices.
 
 void check_first_places(const KernelCall& call) {
   check_indices("first_places", call, 1, call.attributes<IndexAttributes>().axis);
@@ -280,19 +289,19 @@ void check_first_places(const KernelCall& call) {
 
 void run_first_places(const KernelCall& call, int) {
   const std::int64_t* const indices = call.data<std::int64_t>(1);
-  const std::span<std::int64_t> table(reinterpret_cast<std::int64_t*>(call.scratch), place_slots(call));
-  std::ranges::fill(table, -1);
-  const int shift = 64 - std::countr_zero(table.size());
+  const PlaceTable table(call.numel(1));
+  const std::span<std::int64_t> places(reinterpret_cast<std::int64_t*>(call.scratch), table.slots);
+  std::ranges::fill(places, -1);
   for (std::int64_t k = 0; k < call.numel(1); ++k) {
-    std::size_t slot = static_cast<std::uint64_t>(indices[k]) * 0x9E3779B97F4A7C15 >> shift;  // 2^64 / golden ratio
-    while (table[slot] >= 0 && indices[table[slot]] != indices[k]) slot = (slot + 1) % table.size();
-    if (table[slot] < 0) table[slot] = k;
-    call.data<std::int64_t>(0)[k] = table[slot];
+    std::uint64_t slot = table.first_slot(indices[k]);
+    while (places[slot] >= 0 && indices[places[slot]] != indices[k]) slot = table.next_slot(slot);
+    if (places[slot] < 0) places[slot] = k;
+    call.data<std::int64_t>(0)[k] = places[slot];
   }
 }
 
 std::int64_t first_places_scratch(const KernelCall& call) {
-  return static_cast<std::int64_t>(place_slots(call) * sizeof(std::int64_t));
+  return static_cast<std::int64_t>(PlaceTable(call.numel(1)).slots * sizeof(std::int64_t));
 }
 
 // --- one_hot: out (…, C), indices (…)
@@ -322,6 +331,7 @@ constinit const Kernel cpu_kernels::take_grad{
 constinit const Kernel cpu_kernels::gather{.run = run_gather, .tiles = gather_tiles};
 constinit const Kernel cpu_kernels::scatter_add{
     .run = run_scatter_add, .tiles = scatter_add_tiles, .prepare = check_scatter_add};
+constinit const Kernel cpu_kernels::put{.run = run_put, .prepare = check_put};
 constinit const Kernel cpu_kernels::first_places{
     .run = run_first_places, .prepare = check_first_places, .scratch_bytes = first_places_scratch};
 constinit const Kernel cpu_kernels::one_hot{.run = run_one_hot, .tiles = one_hot_tiles, .prepare = check_one_hot};

@@ -44,6 +44,48 @@ TEST(ScatterAdd, AddsAtTheIndices) {
   EXPECT_EQ(scatter_add(x, nothing, nothing, 0).to_vector<std::int64_t>(), x.to_vector<std::int64_t>());
 }
 
+TEST(Put, WritesAtTheIndices) {
+  const Tensor x = int64_tensor({1, 2, 3, 4}, {2, 2});
+  put(x, int64_tensor({3, 0}, {2}), int64_tensor({40, 10}, {2}));
+  EXPECT_EQ(x.to_vector<std::int64_t>(), (std::vector<std::int64_t>{10, 2, 3, 40}));
+  put(x[1], int64_tensor({1, 1, 0, 1}, {2, 2}).to(int32), int64_tensor({5, 6, 7, 8}, {2, 2}));  // the last one stays
+  EXPECT_EQ(x.to_vector<std::int64_t>(), (std::vector<std::int64_t>{10, 2, 7, 8}));
+  put(x, zeros({0}, {.dtype = int64}), zeros({0}, {.dtype = int64}));
+  const Tensor y = int64_tensor({3, 2, 1, 0}, {4});
+  put(y, y, pad(y.slice(1, 4), {{0, 1}}, 9));
+  EXPECT_EQ(y.to_vector<std::int64_t>(), (std::vector<std::int64_t>{9, 0, 1, 2}));
+  put(y, y.slice(1, 4), y.slice(1, 4));  // what it reads is part of what it writes
+  EXPECT_EQ(y.to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 1, 2, 2}));
+  for (const DType dtype : {float32, float64, bfloat16, int32, uint8, boolean}) {
+    const Tensor z = zeros({3}, {.dtype = dtype});
+    put(z, int64_tensor({2}, {1}), ones({1}, {.dtype = dtype}));
+    EXPECT_EQ(z.to(int64).to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 0, 1}));
+  }
+}
+
+TEST(Put, FollowsTheRulesOfWritingInPlace) {
+  const Tensor leaf = parameter(ones({2, 2})), index = int64_tensor({3}, {1});
+  EXPECT_TRUE(has_parts(message_of([&] { put(leaf, index, zeros({1})); }), {"[put]", "leaf"}));
+  const Tensor y = leaf * 2, squared = square(y), row = y.slice(0, 1);
+  EXPECT_TRUE(has_parts(message_of([&] { put(row, index, zeros({1})); }), {"[put]", "shares its storage"}));
+  put(y, index, zeros({1}));
+  EXPECT_TRUE(has_parts(message_of([&] { sum(squared).backward(); }), {"written in place", "version"}));
+  EXPECT_TRUE(has_parts(message_of([&] { row + 1; }), {"out of date"}));
+}
+
+TEST(Put, RefusesWhatDoesNotFitAtTheCall) {
+  const Tensor x = zeros({2, 2}), index = int64_tensor({1}, {1});
+  EXPECT_EQ(message_of([&] { put(x, index, zeros({2})); }),
+            "[put] each value needs an index: x (2, 2), indices (1), values (2); both are to have one shape");
+  EXPECT_EQ(message_of([&] {
+              put(zeros({2, 0}), index, zeros({1}));
+            }),
+            "[put] x has no element that indices could choose: x (2, 0), indices (1), values (1)");
+  EXPECT_TRUE(has_parts(message_of([&] { put(x, zeros({1}), zeros({1})); }), {"[put] indices must be int64"}));
+  EXPECT_TRUE(has_parts(message_of([&] { put(x, index, index); }), {"[put]", "values int64 (1)"}));
+  EXPECT_TRUE(has_parts(message_of([&] { put(x, Tensor(), index); }), {"[put]", "holds nothing"}));
+}
+
 TEST(OneHot, MarksTheIndex) {
   const Tensor y = one_hot(int64_tensor({2, 0}, {2, 1}), 3);
   EXPECT_EQ(y.shape(), Shape(2, 1, 3));
@@ -83,6 +125,9 @@ TEST(Indices, ThatAreNotThereThrowAtTheWait) {
   expect(gather(x, indices, 1), "[gather]");
   expect(scatter_add(x, indices, zeros({2, 1}), 1), "[scatter_add]");
   expect(one_hot(indices, 3), "[one_hot]");
+  const Tensor few = zeros({3});
+  put(few, indices, ones({2, 1}));
+  expect(few, "[put]");
 }
 
 TEST(Take, RefusesARowThatIsNotThereAtTheWait) {

@@ -107,6 +107,18 @@ TEST(GatherAndScatterAdd, FollowEachElementsIndex) {
   check_gather_and_scatter<float>({0, 10, 7}, 3);
 }
 
+TEST(Put, WritesTheLastValueOfEachIndex) {
+  for (const std::int64_t count : {0, 1, 25, 3000}) {
+    const std::vector<std::int64_t> indices = scattered_indices(count, 70);
+    const std::vector<float> values = random_values<float>(count, 1);
+    std::vector<float> expected(70, 7);
+    const Array out({70}, expected), k({count}, indices), in({count}, values);
+    for (std::size_t i = 0; i < indices.size(); ++i) expected[static_cast<std::size_t>(indices[i])] = values[i];
+    run_kernel(Op::put, {updated(out), read(k), read(in)}, 0);
+    expect_same_bits(out.values<float>(), expected);
+  }
+}
+
 TEST(OneHot, MarksTheIndex) {
   const std::vector<std::int64_t> indices = scattered_indices(3000, 50);
   const Array k(Shape{3, 1000}, indices), out({3, 1000, 50}, float64);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "tests/backends/cuda/both_backends.h"
 #include "tests/support/sanitizer.h"
@@ -90,11 +91,11 @@ TEST(CudaTakeGrad, IsTheCpus) {
   });
 }
 
-// One run of many parts, which begins and ends within one, and columns enough for a thread each.
+// One run of many parts, which begins and ends within one, and columns enough for a thread or a warp each.
 TEST(CudaScatterAdd, IsTheCpusForEveryShape) {
-  for (const IndexAttributes& seen :
-       {IndexAttributes{1, 1, 1}, IndexAttributes{1, 5, 1}, IndexAttributes{2, 3, 2}, IndexAttributes{70, 2, 60}}) {
-    const std::int64_t count = 5000 / (seen.outer * seen.inner) + 2;
+  for (const IndexAttributes& seen : {IndexAttributes{1, 1, 1}, IndexAttributes{1, 5, 1}, IndexAttributes{2, 3, 2},
+                                      IndexAttributes{70, 2, 60}, IndexAttributes{13, 5, 10}}) {
+    const std::int64_t count = seen.outer == 13 ? 135 : 5000 / (seen.outer * seen.inner) + 2;
     const Shape in{seen.outer, count, seen.inner}, out{seen.outer, seen.axis, seen.inner};
     SCOPED_TRACE(out.str());
     for_floating([&]<class T>(T) {
@@ -108,6 +109,50 @@ TEST(CudaScatterAdd, IsTheCpusForEveryShape) {
           .template expect_close<T>(1000, 10);
     });
   }
+}
+
+// The indices are mostly equal, mostly different, or rise as those of a mask do.
+TEST(CudaPut, IsTheCpus) {
+  const auto check = []<class T>(T) {
+    for (const std::int64_t count : {0, 1, 50, 1100, 2100}) {
+      for (const std::int64_t elements : {1, 7, 3000}) {
+        std::vector<std::int64_t> rising(static_cast<std::size_t>(std::min(count, elements)));
+        std::iota(rising.begin(), rising.end(), 0);
+        for (const auto& indices : {indices_of(count, elements), rising}) {
+          SCOPED_TRACE(std::to_string(indices.size()) + " of " + std::to_string(elements));
+          const auto given = static_cast<std::int64_t>(indices.size());
+          BothBackends()
+              .update({elements}, random_values<T>(elements, 9))
+              .input({given}, indices)
+              .template random_input<T>({given})
+              .run(Op::put, 0)
+              .template expect_same_bits<T>();
+        }
+      }
+    }
+  };
+  check(float{});
+  check(std::int64_t{});
+}
+
+TEST(CudaPut, MovesElementsOfEverySize) {
+  const auto check = []<class T>(const std::vector<T>& values) {
+    const Array out({3}, std::vector<T>(3, values[0])), indices({3}, std::vector<std::int64_t>{2, 0, 2}),
+        in({3}, values);
+    run_on_cuda(Op::put, {updated(out), read(indices), read(in)}, 0);
+    EXPECT_EQ(out.values<T>(), (std::vector<T>{values[1], values[0], values[2]}));
+  };
+  check(std::vector<std::uint8_t>{1, 2, 3});
+  check(std::vector<std::int32_t>{1, 2, 3});
+  check(std::vector<BFloat16>{BFloat16(1.0F), BFloat16(2.0F), BFloat16(3.0F)});
+}
+
+// A kernel on a device cannot report a bad index, and nothing is written there.
+TEST(CudaPut, ToWhatIsNotThereWritesNothing) {
+  const std::vector<std::int64_t> places = {1, -1, 2, std::numeric_limits<std::int64_t>::max(), 1};
+  const Array out({2}, std::vector<float>{10, 20}), indices({5}, places), in({5}, std::vector<float>{1, 2, 3, 4, 5});
+  run_on_cuda(Op::put, {updated(out), read(indices), read(in)}, 0);
+  EXPECT_EQ(out.values<float>(), (std::vector<float>{10, 5}));
 }
 
 // A kernel on a device cannot report a bad index, and nothing is added there.

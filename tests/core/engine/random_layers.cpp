@@ -212,7 +212,7 @@ RandomLayers::Layer RandomLayers::of_indices() {
   Generator* const generator = &generator_;
   const int axis = 1 + static_cast<int>(draw_below(2));
   const auto indices = [generator](const Tensor& h) { return randint(0, 16, h.shape(), {.generator = generator}); };
-  switch (draw_below(5)) {
+  switch (draw_below(6)) {
     case 0:
       return [=](const Tensor& h) {
         const Tensor x = sequences(h);
@@ -228,7 +228,13 @@ RandomLayers::Layer RandomLayers::of_indices() {
         const Tensor x = rows(h);
         return take(x, permutation(x.size(0), {.generator = generator}));
       };
-    case 3: {
+    case 3:
+      return [=](const Tensor& h) {
+        const Tensor x = sequences(h), y = x * 0.5;
+        put(y, indices(x), x * 0.25);
+        return y;
+      };
+    case 4: {
       const bool is_tied = draw_below(4) == 0;
       return [=, &embedding = weights_.embedding_](const Tensor& h) {
         const Tensor x = rows(h), y = embedding(randint(0, 16, {x.size(0)}, {.generator = generator}));

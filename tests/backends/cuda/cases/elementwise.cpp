@@ -46,9 +46,22 @@ DeviceCases elementwise_cases() {
        [](Inputs& in) {
          const Tensor x = in({37, 21}), y = in({37, 1});
          const Tensor below = x<y, above = x> 0.5;
-         return Results{x == x,           below,       above,         x <= 2,         x != x, x >= y,
-                        isnan(x),         isfinite(x), below & above, below | !above, ~above, below ^ (x >= 0),
-                        logical_and(x, y)};
+         const Tensor later = x.slice(1, 36), later_below = below.slice(1, 36);  // that begin anywhere
+         return Results{x == x,
+                        below,
+                        above,
+                        x <= 2,
+                        x != x,
+                        x >= y,
+                        isnan(x),
+                        isfinite(x),
+                        below & above,
+                        below | !above,
+                        ~above,
+                        below ^ (x >= 0),
+                        logical_and(x, y),
+                        later < 1,
+                        later_below ^ (later > 0)};
        }},
       {"bools",
        {},

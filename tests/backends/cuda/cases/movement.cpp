@@ -9,7 +9,11 @@ DeviceCases movement_cases() {
       {"fill",
        {Op::fill},
        [](Inputs& in) {
-         return Results{full({1001}, 2, {in.dtype(), in.device()})};
+         Results results;
+         for (const DType dtype : {in.dtype(), int64, int32, uint8, bfloat16, boolean}) {
+           results.push_back(full({1001}, 1, {dtype, in.device()}));
+         }
+         return results;
        }},
       {"arange",
        {Op::arange},
@@ -46,6 +50,13 @@ DeviceCases movement_cases() {
          const Tensor x = in.parameter({4, 20, 3}), indices = in.integers({4, 30, 3}, 20);
          const Tensor source = in.parameter({4, 30, 3});
          return with_gradients(in, gather(scatter_add(x, indices, source, 1), indices, 1), {x, source});
+       }},
+      {"put",
+       {Op::put, Op::first_places},
+       [](Inputs& in) {
+         const Tensor x = in.parameter({20, 33}), values = in.parameter({3, 500}), y = x * 2;
+         put(y, in.integers({3, 500}, 660), values);
+         return with_gradients(in, y, {x, values});
        }},
       {"one_hot", {Op::one_hot}, [](Inputs& in) { return Results{one_hot(in.integers({40}, 7), 7, in.dtype())}; }},
       {"triangle", {Op::triangle}, with_parameter({3, 40, 30}, [](const Tensor& x) { return tril(x) + triu(x, 2); })},

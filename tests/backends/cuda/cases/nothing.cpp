@@ -53,6 +53,12 @@ DeviceCases nothing_cases() {
               [](const Tensor& x) {
                 return tril(x.reshape({2, 0}));
               }),
+      case_of("put", {Op::put},
+              [](const Tensor& x) {
+                const Tensor y = x * 2;
+                put(y, zeros(x.shape(), {.dtype = int64, .device = x.device()}), x);
+                return y;
+              }),
       case_of("dropout", {Op::dropout},
               [](const Tensor& x) {
                 Generator generator(3);

@@ -35,7 +35,7 @@ DeviceCases reduction_cases() {
        {Op::sum},
        [](Inputs& in) {
          const Tensor x = in({3, 1000, 70});
-         return Results{sum(x), sum(x, 0), sum(x, 1), sum(x, 2), mean(x), sum(in({100000}))};
+         return Results{sum(x), sum(x, 0), sum(x, 1), sum(x, 2), mean(x), sum(in({100000})), sum(in({67, 33}), 1)};
        },
        1e-4},
       {"prod",
@@ -72,8 +72,8 @@ DeviceCases reduction_cases() {
        {Op::argsort},
        [](Inputs& in) {  // of some elements that are equal, and of some NaN
          Results results;
-         for (const Shape& shape :
-              {Shape{30, 12}, Shape{7, 100}, Shape{3, 40, 5}, Shape{1, 1030}, Shape{1, 2100}, Shape{0, 3}}) {
+         for (const Shape& shape : {Shape{30, 12}, Shape{7, 100}, Shape{3, 40, 5}, Shape{1, 1030}, Shape{1, 2100},
+                                    Shape{0, 3}, Shape{300, 3}, Shape{3, 700}, Shape{2, 1100, 2}, Shape{1, 4200}}) {
            const Tensor x = in.integers(shape, 40).to(in.dtype()), y = where(x == 7, x / 0 - x / 0, x);
            for (const bool descending : {false, true}) {
              results.push_back(argsort(y, {.axis = 1, .descending = descending}));

@@ -34,6 +34,17 @@ template <class T>
 T __ldcs(const T* address) {
   return *address;
 }
+inline unsigned long long atomicCAS(unsigned long long* address, unsigned long long expected, unsigned long long word) {
+  __atomic_compare_exchange_n(address, &expected, word, /*weak=*/false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return expected;
+}
+inline unsigned long long atomicMax(unsigned long long* address, unsigned long long word) {
+  unsigned long long before = __atomic_load_n(address, __ATOMIC_RELAXED);
+  while (before < word &&
+         !__atomic_compare_exchange_n(address, &before, word, /*weak=*/true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+  return before;
+}
 inline void __syncthreads(asyncgrad::Location place = asyncgrad::Location::current()) {
   asyncgrad::tests::emulator::meet_block(place);
 }
@@ -53,3 +64,18 @@ inline unsigned __shfl_down_sync(unsigned mask, unsigned word, unsigned by, int 
   const bool is_there = (lane & in_group) + by < static_cast<unsigned>(width);
   return asyncgrad::tests::emulator::exchange(mask, word, is_there ? lane + by : lane, place);
 }
+// The lanes of the mask that have this value.
+inline unsigned __match_any_sync(unsigned mask, unsigned long long value,
+                                 asyncgrad::Location place = asyncgrad::Location::current()) {
+  const auto low = static_cast<unsigned>(value), high = static_cast<unsigned>(value >> 32);
+  unsigned same = 0;
+  for (unsigned from = 0; from < 32; ++from) {
+    if ((mask >> from & 1) == 0) continue;
+    const bool is_low = asyncgrad::tests::emulator::exchange(mask, low, from, place) == low;
+    const bool is_high = asyncgrad::tests::emulator::exchange(mask, high, from, place) == high;
+    if (is_low && is_high) same |= 1U << from;
+  }
+  return same;
+}
+// The place of the lowest bit, from 1; 0 for none.
+inline int __ffs(int word) { return __builtin_ffs(word); }

@@ -48,6 +48,20 @@ TEST(Emulator, HasBarriersAndSharedMemory) {
   }
 }
 
+TEST(Emulator, HasAtomicFunctions) {
+  unsigned long long first = 0, last = 0;
+  std::vector<unsigned long long> before(threads);
+  run(1, [&] {
+    before[threadIdx.x] = atomicCAS(&first, 0ULL, threadIdx.x + 1ULL);
+    atomicMax(&last, threadIdx.x + 1ULL);
+  });
+  EXPECT_EQ(last, threads);
+  ASSERT_TRUE(first >= 1 && first <= threads);
+  std::vector<unsigned long long> expected(threads, first);
+  expected[first - 1] = 0;  // the only one that found nothing there
+  EXPECT_EQ(before, expected);
+}
+
 TEST(Emulator, ExchangesWordsOfAWarp) {
   std::vector<unsigned> sums(threads), firsts(threads), odd(threads);
   run(1, [&] {
