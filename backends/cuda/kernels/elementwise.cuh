@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "asyncgrad/backends/broadcast.h"
+#include "asyncgrad/backends/cuda/kernels/axis_divisors.cuh"
 #include "asyncgrad/backends/cuda/kernels/elementwise.h"
 #include "asyncgrad/backends/cuda/kernels/for_each.cuh"
 #include "asyncgrad/backends/cuda/kernels/math.cuh"
@@ -22,11 +23,13 @@ struct Input {
   T number{};
 
   __device__ T at(std::int64_t i) const { return data == nullptr ? number : data[i * step]; }
-  __device__ Pack<T> pack(std::int64_t i) const {
-    if (step == 1) return pack_at(data, i);
-    Pack<T> pack;
-    for (T& x : pack.x) x = at(0);
-    return pack;
+  // The i-th `count` elements.
+  template <int count>
+  __device__ Elements<T, count> elements(std::int64_t i) const {
+    if (step == 1) return elements_at<count>(data, i);
+    Elements<T, count> all;
+    for (T& x : all.x) x = at(0);
+    return all;
   }
 };
 
@@ -39,45 +42,75 @@ __device__ T applied(const T* x) {
   return applied<Formula>(x, std::make_index_sequence<Formula::inputs>());
 }
 
-// Each thread computes a pack. The last pack may be cut short.
-template <class Formula, class T>
+// Each thread computes some elements, as many as lie in a pack, or more if they are smaller than the inputs'. The last
+// ones may be fewer. Out is T, or a byte for bool.
+template <class Formula, class T, class Out>
 struct Packed {
-  T* out;
+  static constexpr int size = std::is_same_v<T, Out> ? Pack<T>::size : 8;
+  Out* out;
   std::int64_t numel;
   Input<T> in[Formula::inputs];
 
   __device__ void operator()(std::int64_t i) const {
-    constexpr int size = Pack<T>::size;
     T x[Formula::inputs];
     if ((i + 1) * size <= numel) {
-      Pack<T> packs[Formula::inputs], result;
-      for (int k = 0; k < Formula::inputs; ++k) packs[k] = in[k].pack(i);
+      Elements<T, size> all[Formula::inputs];
+      Elements<Out, size> result;
+      for (int k = 0; k < Formula::inputs; ++k) all[k] = in[k].template elements<size>(i);
       for (int j = 0; j < size; ++j) {
-        for (int k = 0; k < Formula::inputs; ++k) x[k] = packs[k].x[j];
-        result.x[j] = applied<Formula>(x);
+        for (int k = 0; k < Formula::inputs; ++k) x[k] = all[k].x[j];
+        result.x[j] = static_cast<Out>(applied<Formula>(x));
       }
-      pack_at(out, i) = result;
+      elements_at<size>(out, i) = result;
       return;
     }
     for (std::int64_t j = i * size; j < numel; ++j) {
       for (int k = 0; k < Formula::inputs; ++k) x[k] = in[k].at(j);
-      out[j] = applied<Formula>(x);
+      out[j] = static_cast<Out>(applied<Formula>(x));
     }
   }
 };
 
-// Each thread computes an element. Inputs may be repeated along any axes. Out is T, or a byte for bool.
+// Where the elements of inputs lie that belong to one of the output.
+template <int inputs>
+struct InputPlaces {
+  int rank;
+  AxisDivisors divisors;
+  std::int64_t strides[Shape::max_rank][inputs] = {};
+
+  explicit InputPlaces(const Broadcast& broadcast) : rank(broadcast.rank()) {
+    for (int axis = 0; axis < rank; ++axis) {
+      divisors.set(axis, broadcast.extent(axis));
+      for (int k = 0; k < inputs; ++k) strides[axis][k] = broadcast.stride(k, axis);
+    }
+  }
+
+  struct Offsets {
+    std::int64_t of[inputs] = {};
+  };
+  __device__ Offsets offsets(std::int64_t i) const {
+    Offsets offsets;
+    for (int axis = rank - 1; axis >= 0; --axis) {
+      const Divided at = divisors(axis, i);
+      for (int k = 0; k < inputs; ++k) offsets.of[k] += at.remainder * strides[axis][k];
+      i = at.quotient;
+    }
+    return offsets;
+  }
+};
+
+// Each thread computes an element. Inputs may be repeated along any axes.
 template <class Formula, class T, class Out>
 struct Broadcasted {
+  using Places = InputPlaces<Formula::inputs>;
   Out* out;
   Input<T> in[Formula::inputs];
-  Broadcast broadcast;
+  Places places;
 
   __device__ void operator()(std::int64_t i) const {
+    const typename Places::Offsets offsets = places.offsets(i);
     T x[Formula::inputs];
-    for (int k = 0; k < Formula::inputs; ++k) {
-      x[k] = in[k].data == nullptr ? in[k].number : in[k].data[broadcast.offset(k, i)];
-    }
+    for (int k = 0; k < Formula::inputs; ++k) x[k] = in[k].data == nullptr ? in[k].number : in[k].data[offsets.of[k]];
     out[i] = static_cast<Out>(applied<Formula>(x));
   }
 };
@@ -87,10 +120,9 @@ template <class T, int inputs>
 struct Inputs {
   Input<T> in[inputs];
   std::array<const Shape*, max_broadcast_inputs> shapes{};
-  bool can_be_packed;
+  bool can_be_packed = true;
 
-  explicit Inputs(const KernelCall& call)
-      : can_be_packed(call.dtype(0) == call.dtype(1) && is_aligned_for_packs(call.data<T>(0))) {
+  explicit Inputs(const KernelCall& call) {
     const auto& attributes = call.attributes<ElementwiseAttributes>();
     int operand = 1;
     for (int k = 0; k < inputs; ++k) {
@@ -110,16 +142,19 @@ struct Inputs {
 
 template <class Formula, class T, class Out, std::size_t... K>
 void run_formula(const KernelCall& call, std::index_sequence<K...>) {
+  const std::int64_t numel = call.numel(0);
+  if (numel == 0) return;
   const Inputs<T, Formula::inputs> inputs(call);
   Out* const out = call.data<Out>(0);
-  const std::int64_t numel = call.numel(0);
-  if constexpr (sizeof(T) == 4 && std::is_same_v<T, Out>) {
-    if (inputs.can_be_packed) {
-      return for_each(call, packs_of<T>(numel), Packed<Formula, T>{out, numel, {inputs.in[K]...}});
+  if constexpr (sizeof(T) == 4 || sizeof(Out) == 1) {
+    using Packing = Packed<Formula, T, Out>;
+    if (inputs.can_be_packed && is_aligned_for_packs(out)) {
+      return for_each(call, (numel + Packing::size - 1) / Packing::size, Packing{out, numel, {inputs.in[K]...}});
     }
   }
   const Broadcast broadcast(call.shape(0), inputs.shapes, Formula::inputs);
-  for_each(call, numel, Broadcasted<Formula, T, Out>{out, {inputs.in[K]...}, broadcast});
+  using Broadcasting = Broadcasted<Formula, T, Out>;
+  for_each(call, numel, Broadcasting{out, {inputs.in[K]...}, typename Broadcasting::Places(broadcast)});
 }
 
 template <class Formula, class T>

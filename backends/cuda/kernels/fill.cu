@@ -8,17 +8,33 @@ namespace asyncgrad::detail::cuda {
 
 namespace {
 
+// Each thread fills a pack. The last pack may be cut short.
 template <class T>
 struct Fill {
   T* out;
   T value;
-  __device__ void operator()(std::int64_t i) const { out[i] = value; }
+  std::int64_t numel;
+  bool is_aligned;
+
+  __device__ void operator()(std::int64_t pack) const {
+    constexpr int size = Pack<T>::size;
+    const std::int64_t first = pack * size;
+    if (is_aligned && first + size <= numel) {
+      Pack<T> values;
+      for (T& x : values.x) x = value;
+      pack_at(out, pack) = values;
+      return;
+    }
+    for (std::int64_t i = first; i < numel && i < first + size; ++i) out[i] = value;
+  }
 };
 
 void run_fill(const KernelCall& call, int) {
   visit_dtype(call.dtype(0), [&]<class T>(T) {
+    T* const out = call.data<T>(0);
     const T value = number_as<T>(call.attributes<FillAttributes>().value);
-    for_each(call, call.numel(0), Fill<T>{call.data<T>(0), value});
+    const std::int64_t numel = call.numel(0);
+    for_each(call, packs_of<T>(numel), Fill<T>{out, value, numel, is_aligned_for_packs(out)});
   });
 }
 
@@ -44,10 +60,6 @@ void run_arange(const KernelCall& call, int) {
 template <class To, class From>
 struct Convert {
   static constexpr int size = 16 / std::min(sizeof(To), sizeof(From));
-  template <class T>
-  struct alignas(16) Elements {
-    T x[size];
-  };
 
   To* out;
   const From* in;
@@ -57,10 +69,10 @@ struct Convert {
   __device__ void operator()(std::int64_t part) const {
     const std::int64_t first = part * size;
     if (are_aligned && first + size <= numel) {
-      const auto from = reinterpret_cast<const Elements<From>*>(in)[part];
-      Elements<To> to;
+      const auto from = elements_at<size>(in, part);
+      Elements<To, size> to;
       for (int i = 0; i < size; ++i) to.x[i] = converted<To>(from.x[i]);
-      reinterpret_cast<Elements<To>*>(out)[part] = to;
+      elements_at<size>(out, part) = to;
       return;
     }
     for (std::int64_t i = first; i < numel && i < first + size; ++i) out[i] = converted<To>(in[i]);

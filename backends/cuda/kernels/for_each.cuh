@@ -70,15 +70,17 @@ void for_teams_of(std::int64_t elements, const KernelCall& call, std::int64_t co
 }
 
 template <class Body>
-__global__ void __launch_bounds__(block_threads) run_for_strips(std::int64_t count, const __grid_constant__ Body body) {
-  for (std::int64_t item = blockIdx.x; item < count; item += gridDim.x) body(Strip(), item);
+__global__ void __launch_bounds__(block_threads)
+    run_for_strips(std::int64_t count, int columns, const __grid_constant__ Body body) {
+  for (std::int64_t item = blockIdx.x; item < count; item += gridDim.x) body(Strip(columns), item);
 }
 
-// body(strip, item) for 0 <= item < count, in any order.
+// body(strip, item) for 0 <= item < count, in any order; a strip has `columns` columns.
 template <class Body>
-void for_strips(const KernelCall& call, std::int64_t count, const Body& body) {
+void for_strips(int columns, const KernelCall& call, std::int64_t count, const Body& body) {
   if (count > 0) {
-    launch(run_for_strips<Body>, blocks_of(count * block_threads), block_threads, stream_of(call), count, body);
+    launch(run_for_strips<Body>, blocks_of(count * block_threads), block_threads, stream_of(call), count, columns,
+           body);
   }
 }
 

@@ -30,11 +30,11 @@ struct Take {
   const T* in;
   const std::int64_t* indices;
   IndexAttributes seen;
-  std::int64_t count;
+  Divisor inner, count;
   bool is_gather;
 
   __device__ void operator()(std::int64_t i) const {
-    const Divided row = divided(i, seen.inner), matrix = divided(row.quotient, count);
+    const Divided row = inner(i), matrix = count(row.quotient);
     const std::int64_t index = indices[is_gather ? i : matrix.remainder];
     const bool is_there = index >= 0 && index < seen.axis;
     out[i] = is_there ? in[(matrix.quotient * seen.axis + index) * seen.inner + row.remainder] : nothing<T>();
@@ -50,10 +50,12 @@ std::int64_t rows_of(const KernelCall& call, int operand) {
 
 template <bool is_gather>
 void run_take(const KernelCall& call, int) {
+  if (call.numel(0) == 0) return;
+  const auto& seen = call.attributes<IndexAttributes>();
   visit_dtype(call.dtype(0), [&]<class T>(T) {
     for_each(call, call.numel(0),
-             Take<T>{call.data<T>(0), call.data<T>(1), call.data<std::int64_t>(2), call.attributes<IndexAttributes>(),
-                     rows_of(call, 0), is_gather});
+             Take<T>{call.data<T>(0), call.data<T>(1), call.data<std::int64_t>(2), seen, Divisor(seen.inner),
+                     Divisor(rows_of(call, 0)), is_gather});
   });
 }
 
@@ -119,20 +121,18 @@ struct AddRuns {
   }
 };
 
-// The bytes of the sorted places, of the places into which they are merged, and of the sums of parts.
+// The bytes of the sorted places, and of the sums of parts.
 std::int64_t runs_scratch_bytes(std::int64_t count, std::int64_t columns, DType dtype) {
   const std::int64_t sums = Runs{nullptr, nullptr, count}.parts() * columns;
-  return 2 * count * static_cast<std::int64_t>(sizeof(std::int64_t)) +
-         sums * static_cast<std::int64_t>(size_bytes(dtype));
+  return sorted_places_bytes(count) + sums * static_cast<std::int64_t>(size_bytes(dtype));
 }
 
 // `count` indices, for which the scratch memory is that of runs_scratch_bytes().
 template <class T>
 void add_at(const KernelCall& call, std::byte* scratch, T* dx, const T* dy, const std::int64_t* indices,
             std::int64_t count, const IndexAttributes& seen) {
-  auto* const places = reinterpret_cast<std::int64_t*>(scratch);
-  const Runs runs{sorted_places(call, places, 1, count, IntegerKeys{indices}).places, indices, count};
-  T* const sums = reinterpret_cast<T*>(places + 2 * count);
+  const Runs runs{sorted_places(call, scratch, indices, count), indices, count};
+  T* const sums = reinterpret_cast<T*>(scratch + sorted_places_bytes(count));
   const std::int64_t columns = seen.outer * seen.inner;
   if (runs.parts() > 1) for_each(call, runs.parts() * columns, SumParts<T>{sums, dy, runs, seen.inner});
   for_each(call, count * columns, AddRuns<T>{dx, dy, sums, runs, seen});
@@ -152,13 +152,14 @@ void run_take_grad(const KernelCall& call, int) {
 }
 
 // --- scatter_add: out (outer, axis, inner) += in (outer, K, inner) at indices (outer, K, inner). Where there are many
-// --- columns, of an outer and an inner index, a thread has all of one. Else the elements of `in` are taken as rows, and
-// --- their places in `out` as indices of take_grad.
+// --- columns, of an outer and an inner index, a warp or a thread has all of one. Else the elements of `in` are taken as
+// --- rows, and their places in `out` as indices of take_grad.
 
-constexpr std::int64_t many_columns = 4096;
+constexpr std::int64_t many_columns = 128;
 
 bool has_many_columns(const IndexAttributes& seen) { return seen.outer * seen.inner >= many_columns; }
 
+// Lanes have adjacent elements of a column. The first of those with one index adds up all of them, in their order.
 template <class T>
 struct AddColumn {
   T* out;
@@ -167,16 +168,60 @@ struct AddColumn {
   IndexAttributes seen;
   std::int64_t count;
 
-  __device__ void operator()(std::int64_t i) const {
-    const Divided at = divided(i, seen.inner);
-    for (std::int64_t k = 0; k < count; ++k) {
-      const std::int64_t from = (at.quotient * count + k) * seen.inner + at.remainder, index = indices[from];
-      if (index < 0 || index >= seen.axis) continue;
-      T& to = out[(at.quotient * seen.axis + index) * seen.inner + at.remainder];
-      to = static_cast<T>(to + in[from]);
+  template <class Team>
+  __device__ void operator()(Team team, std::int64_t column) const {
+    const Divided at = divided(column, seen.inner);
+    const std::int64_t first = at.quotient * count * seen.inner + at.remainder;
+    T* const to = out + at.quotient * seen.axis * seen.inner + at.remainder;
+    for (std::int64_t begin = 0; begin < count; begin += ahead * Team::size) {
+      std::int64_t index[ahead];
+      T term[ahead];
+#pragma unroll
+      for (int j = 0; j < ahead; ++j) {  // all of these loads are under way at a time
+        const std::int64_t k = begin + j * Team::size + Team::lane(), from = first + k * seen.inner;
+        index[j] = k < count ? indices[from] : -1;
+        term[j] = k < count ? in[from] : T{};
+      }
+#pragma unroll
+      for (int j = 0; j < ahead; ++j) add(team, to, index[j], term[j]);
     }
   }
+
+ private:
+  __device__ bool is_there(std::int64_t index) const { return index >= 0 && index < seen.axis; }
+
+  __device__ void add(Team<1>, T* to, std::int64_t index, T term) const {
+    if (!is_there(index)) return;
+    T& sum = to[index * seen.inner];
+    sum = static_cast<T>(sum + term);
+  }
+  __device__ void add(Team<warp_threads> team, T* to, std::int64_t index, T term) const {
+    __shared__ T terms[block_threads];
+    T* const of_warp = terms + threadIdx.x / warp_threads * warp_threads;
+    of_warp[team.lane()] = term;
+    unsigned same = __match_any_sync(~0U, static_cast<unsigned long long>(index));
+    team.meet();
+    if (is_there(index) && team.lane() == __ffs(static_cast<int>(same)) - 1) {
+      T sum = to[index * seen.inner];
+      for (; same != 0; same &= same - 1) {
+        sum = static_cast<T>(sum + of_warp[__ffs(static_cast<int>(same)) - 1]);
+      }
+      to[index * seen.inner] = sum;
+    }
+    team.meet();  // the next terms are written there, and the sum is read by any lane
+  }
 };
+
+// Of short columns, and of so many whose elements lie side by side that they keep a GPU busy, each has a thread.
+template <class T>
+void add_columns(const KernelCall& call, const AddColumn<T>& add) {
+  const std::int64_t columns = add.seen.outer * add.seen.inner;
+  if (add.count <= 16 || (add.seen.inner >= warp_threads && columns >= 131'072)) {
+    for_teams<1>(call, columns, add);
+  } else {
+    for_teams<warp_threads>(call, columns, add);
+  }
+}
 
 // Where an element is added, or -1 for nowhere.
 struct PlaceInOut {
@@ -208,7 +253,7 @@ void run_scatter_add(const KernelCall& call, int) {
     T* const out = call.data<T>(0);
     const T* const in = call.data<T>(2);
     if (has_many_columns(seen)) {
-      return for_each(call, seen.outer * seen.inner, AddColumn<T>{out, indices, in, seen, count});
+      return add_columns(call, AddColumn<T>{out, indices, in, seen, count});
     }
     auto* const places = reinterpret_cast<std::int64_t*>(call.scratch);
     for_each(call, elements, PlaceInOut{places, indices, seen, count});
@@ -219,27 +264,32 @@ void run_scatter_add(const KernelCall& call, int) {
 
 // --- first_places: out (n), indices (n)
 
+// The place of the first of those with the same index, which the sort leaves in their order.
 struct FirstPlace {
   std::int64_t* out;
   const std::int64_t *sorted, *indices;
   std::int64_t count;
 
   __device__ void operator()(std::int64_t k) const {
-    const std::int64_t index = indices[k];
-    out[k] = sorted[how_many(sorted, 0, count, [&](std::int64_t place) { return indices[place] < index; })];
+    std::int64_t begin = 0, end = count;
+    while (begin < end) {
+      const std::int64_t middle = begin + (end - begin) / 2;
+      if (indices[sorted[middle]] < indices[k]) {
+        begin = middle + 1;
+      } else {
+        end = middle;
+      }
+    }
+    out[k] = sorted[begin];
   }
 };
 
-// Twice the size of the result.
-std::int64_t first_places_scratch_bytes(const KernelCall& call) {
-  return 2 * call.numel(1) * static_cast<std::int64_t>(sizeof(std::int64_t));
-}
+std::int64_t first_places_scratch_bytes(const KernelCall& call) { return sorted_places_bytes(call.numel(1)); }
 
 void run_first_places(const KernelCall& call, int) {
   const auto* const indices = call.data<std::int64_t>(1);
   const std::int64_t count = call.numel(1);
-  const std::int64_t* const sorted =
-      sorted_places(call, reinterpret_cast<std::int64_t*>(call.scratch), 1, count, IntegerKeys{indices}).places;
+  const std::int64_t* const sorted = sorted_places(call, call.scratch, indices, count);
   for_each(call, count, FirstPlace{call.data<std::int64_t>(0), sorted, indices, count});
 }
 
@@ -249,17 +299,18 @@ template <class T>
 struct OneHot {
   T* out;
   const std::int64_t* indices;
-  std::int64_t classes;
+  Divisor classes;
 
   __device__ void operator()(std::int64_t i) const {
-    const Divided at = divided(i, classes);
+    const Divided at = classes(i);
     out[i] = indices[at.quotient] == at.remainder ? static_cast<T>(1.0F) : T{};
   }
 };
 
 void run_one_hot(const KernelCall& call, int) {
+  if (call.numel(0) == 0) return;
   visit_dtype(call.dtype(0), [&]<class T>(T) {
-    for_each(call, call.numel(0), OneHot<T>{call.data<T>(0), call.data<std::int64_t>(1), call.shape(0)[-1]});
+    for_each(call, call.numel(0), OneHot<T>{call.data<T>(0), call.data<std::int64_t>(1), Divisor(call.shape(0)[-1])});
   });
 }
 
@@ -269,20 +320,21 @@ template <class T>
 struct Triangle {
   T* out;
   const T* in;
-  std::int64_t rows, columns;
+  Divisor rows, columns;
   TriangleAttributes attributes;
 
   __device__ void operator()(std::int64_t i) const {
-    const Divided at = divided(i, columns);
-    const std::int64_t beyond = at.remainder - divided(at.quotient, rows).remainder - attributes.diagonal;
+    const Divided at = columns(i);
+    const std::int64_t beyond = at.remainder - rows(at.quotient).remainder - attributes.diagonal;
     out[i] = (attributes.is_upper ? beyond >= 0 : beyond <= 0) ? in[i] : T{};
   }
 };
 
 void run_triangle(const KernelCall& call, int) {
+  if (call.numel(0) == 0) return;
   visit_dtype(call.dtype(0), [&]<class T>(T) {
     for_each(call, call.numel(0),
-             Triangle<T>{call.data<T>(0), call.data<T>(1), call.shape(0)[-2], call.shape(0)[-1],
+             Triangle<T>{call.data<T>(0), call.data<T>(1), Divisor(call.shape(0)[-2]), Divisor(call.shape(0)[-1]),
                          call.attributes<TriangleAttributes>()});
   });
 }

@@ -15,6 +15,12 @@ struct alignas(16) Pack {
   T x[size];
 };
 
+// Adjacent elements, which as few accesses as possible move.
+template <class T, int count>
+struct alignas(count * sizeof(T) < 16 ? count * sizeof(T) : 16) Elements {
+  T x[count];
+};
+
 // The packs of a tensor. The last one may be cut short.
 template <class T>
 std::int64_t packs_of(std::int64_t numel) {
@@ -34,6 +40,16 @@ __device__ const Pack<T>& pack_at(const T* data, std::int64_t i) {
 template <class T>
 __device__ Pack<T>& pack_at(T* data, std::int64_t i) {
   return reinterpret_cast<Pack<T>*>(data)[i];
+}
+
+// The i-th of stretches of `count` elements.
+template <int count, class T>
+__device__ const Elements<T, count>& elements_at(const T* data, std::int64_t i) {
+  return reinterpret_cast<const Elements<T, count>*>(data)[i];
+}
+template <int count, class T>
+__device__ Elements<T, count>& elements_at(T* data, std::int64_t i) {
+  return reinterpret_cast<Elements<T, count>*>(data)[i];
 }
 
 // A map has

@@ -76,19 +76,21 @@ struct Permuted {
   }
 };
 
-// Four times the size of the result.
+// Three times the size of the result, and the sorted steps.
 std::int64_t permutation_scratch_bytes(const KernelCall& call) {
-  return 4 * call.numel(0) * static_cast<std::int64_t>(sizeof(std::int64_t));
+  const std::int64_t count = call.numel(0);
+  return 3 * count * static_cast<std::int64_t>(sizeof(std::int64_t)) + sorted_places_bytes(count);
 }
 
 void run_permutation(const KernelCall& call, int) {
   const std::int64_t count = call.numel(0);
   auto* const targets = reinterpret_cast<std::int64_t*>(call.scratch);
-  std::int64_t* const writers = targets + count;
+  std::int64_t *const writers = targets + count, *const steps_before = writers + count;
   for_each(call, count, Targets{targets, writers, call.attributes<RandintAttributes>(), count});
-  const SortedPlaces sorted = sorted_places(call, writers + count, 1, count, IntegerKeys{targets});
-  for_each(call, count, Writers{sorted.places, targets, sorted.free, writers, count});
-  for_each(call, count, Permuted{call.data<std::int64_t>(0), targets, sorted.free, writers});
+  const std::int64_t* const sorted =
+      sorted_places(call, reinterpret_cast<std::byte*>(steps_before + count), targets, count);
+  for_each(call, count, Writers{sorted, targets, steps_before, writers, count});
+  for_each(call, count, Permuted{call.data<std::int64_t>(0), targets, steps_before, writers});
 }
 
 }  // namespace

@@ -153,11 +153,10 @@ template <class T>
 struct Share {
   const T *x, *y, *shares;
   T* dx;
-  Lines lines;
+  LineOf line_of;
 
   __device__ void operator()(std::int64_t i) const {
-    const Divided at = divided(i, lines.inner);
-    const std::int64_t line = divided(at.quotient, lines.axis).quotient * lines.inner + at.remainder;
+    const std::int64_t line = line_of(i);
     dx[i] = same(x[i], y[line]) ? shares[line] : T(0);
   }
 };
@@ -167,12 +166,13 @@ std::int64_t max_grad_scratch_bytes(const KernelCall& call) {
 }
 
 void run_max_grad(const KernelCall& call, int) {
+  if (call.numel(0) == 0) return;
   const Lines lines = lines_of(call);
   visit_floating(call.dtype(0), [&]<class T>(T) {
     const T *const x = call.data<T>(1), *const y = call.data<T>(2), *const dy = call.data<T>(3);
     T* const shares = reinterpret_cast<T*>(call.scratch + reduce_scratch_bytes(lines));
     reduce(call, lines, Shares<T>{{}, x, y, dy, shares}, call.scratch);
-    for_each(call, call.numel(0), Share<T>{x, y, shares, call.data<T>(0), lines});
+    for_each(call, call.numel(0), Share<T>{x, y, shares, call.data<T>(0), LineOf(lines)});
   });
 }
 

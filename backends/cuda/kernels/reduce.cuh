@@ -4,6 +4,8 @@
 // on the shape alone.
 #pragma once
 
+#include <algorithm>
+
 #include "asyncgrad/backends/cuda/kernels/for_each.cuh"
 #include "asyncgrad/backends/divided.h"
 
@@ -19,10 +21,43 @@ struct Lines {
     const Divided at = divided(line, inner);
     return at.quotient * axis * inner + at.remainder;
   }
-  // Chunks of a line are short where adjacent threads read adjacent lines, and long where they read along one line.
-  __host__ __device__ std::int64_t chunk() const { return inner == 1 ? 16384 : 64; }
-  __host__ __device__ std::int64_t chunks() const { return axis <= chunk() ? 1 : (axis + chunk() - 1) / chunk(); }
 };
+
+// Lines that are cut into chunks of `size` elements; the last one of a line may be smaller.
+struct Chunks {
+  Lines lines;
+  std::int64_t size;
+
+  __host__ __device__ std::int64_t of_line() const { return lines.axis <= size ? 1 : (lines.axis + size - 1) / size; }
+  std::int64_t count() const { return lines.count() * of_line(); }
+};
+
+// Adjacent lines that a block reduces together, so that its threads read adjacent elements. It has all columns of narrow
+// matrices, and else equal shares.
+struct Strips {
+  std::int64_t of_row;
+  int columns;
+
+  explicit Strips(std::int64_t inner)
+      : of_row(std::max<std::int64_t>(1, (inner + most - 1) / most)),
+        columns(static_cast<int>(std::max<std::int64_t>(1, (inner + of_row - 1) / of_row))) {}
+  int rows() const { return block_threads / columns; }
+
+ private:
+  static constexpr std::int64_t most = 64;
+};
+
+// Chunks for a reduction: a block has some elements for each of its threads, and there are no more blocks than keep a
+// GPU busy, as what they leave is reduced again.
+inline Chunks chunks_to_reduce(const Lines& lines) {
+  if (lines.inner == 1) return {lines, 16384};
+  constexpr std::int64_t block_elements = 8 * block_threads, many_blocks = 1024;
+  const Strips strips(lines.inner);
+  const std::int64_t parts = (lines.axis * strips.columns + block_elements - 1) / block_elements;
+  const std::int64_t most = many_blocks / std::max<std::int64_t>(1, lines.outer * strips.of_row);
+  const std::int64_t of_line = std::max<std::int64_t>(1, std::min(parts, most));
+  return {lines, (lines.axis + of_line - 1) / of_line};
+}
 // Whether a block for each line would leave most of a GPU idle, so that an operation that goes through lines several times
 // had better reduce their chunks, and then compute each element by itself.
 inline bool are_few_and_long(const Lines& lines) {
@@ -61,17 +96,18 @@ OfChunks<Reduction> of_chunks(OfChunks<Reduction> reduction, const typename Redu
 struct Chunk {
   std::int64_t line, first, n;  // its first element, and how many it has, `inner` apart
 
-  __device__ Chunk(const Lines& lines, std::int64_t row, std::int64_t column) {
-    const Divided chunk = divided(row, lines.chunks());
-    const std::int64_t begin = chunk.remainder * lines.chunk();
+  __device__ Chunk(const Chunks& chunks, std::int64_t row, std::int64_t column) {
+    const Lines& lines = chunks.lines;
+    const Divided chunk = divided(row, chunks.of_line());
+    const std::int64_t begin = chunk.remainder * chunks.size;
     line = chunk.quotient * lines.inner + column;
-    n = lines.axis - begin < lines.chunk() ? lines.axis - begin : lines.chunk();
+    n = lines.axis - begin < chunks.size ? lines.axis - begin : chunks.size;
     first = (chunk.quotient * lines.axis + begin) * lines.inner + column;
   }
-  __device__ Chunk(const Lines& lines, std::int64_t item) : Chunk(lines, divided(item, lines.inner)) {}
+  __device__ Chunk(const Chunks& chunks, std::int64_t item) : Chunk(chunks, divided(item, chunks.lines.inner)) {}
 
  private:
-  __device__ Chunk(const Lines& lines, const Divided& place) : Chunk(lines, place.quotient, place.remainder) {}
+  __device__ Chunk(const Chunks& chunks, const Divided& place) : Chunk(chunks, place.quotient, place.remainder) {}
 };
 
 // The reduction of a chunk.
@@ -79,66 +115,72 @@ template <class Reduction>
 struct ReduceChunk {
   using Partial = typename Reduction::Partial;
   Reduction reduction;
-  Lines lines;
+  Chunks chunks;
+  std::int64_t strips_of_row;
   Partial* partials;  // null: a line is one chunk
 
   // An item is a chunk.
   template <class Team>
   __device__ void operator()(Team team, std::int64_t item) const {
-    const Divided column = divided(item, lines.inner);
+    const Divided column = divided(item, chunks.lines.inner);
     const Partial partial = reduced(team, column.quotient, column.remainder);
     team.each(1, [&](std::int64_t) { put(column.quotient, column.remainder, partial); });
   }
   // An item is the chunks of some adjacent lines.
   __device__ void operator()(Strip strip, std::int64_t item) const {
-    const Divided at = divided(item, strips(lines));
-    const std::int64_t column = at.remainder * Strip::columns + strip.column();
+    const Divided at = divided(item, strips_of_row);
+    const std::int64_t column = at.remainder * strip.columns() + strip.column();
     const Partial partial = reduced(strip, at.quotient, column);
-    if (strip.is_first_row() && column < lines.inner) put(at.quotient, column, partial);
-  }
-  static __host__ __device__ std::int64_t strips(const Lines& lines) {
-    return (lines.inner + Strip::columns - 1) / Strip::columns;
+    if (strip.is_first_row() && column < chunks.lines.inner) put(at.quotient, column, partial);
   }
 
  private:
   template <class Threads>
   __device__ Partial reduced(Threads threads, std::int64_t row, std::int64_t column) const {
-    const Chunk chunk(lines, row, column);
+    const Chunk chunk(chunks, row, column);
+    const std::int64_t step = chunks.lines.inner;
     return threads.reduce(
-        column < lines.inner ? chunk.n : 0, reduction.identity(),
-        [&](std::int64_t i) { return reduction.value(chunk.line, chunk.first + i * lines.inner); },
+        column < step ? chunk.n : 0, reduction.identity(),
+        [&](std::int64_t i) { return reduction.value(chunk.line, chunk.first + i * step); },
         [&](const Partial& x, const Partial& y) { return reduction.combine(x, y); });
   }
   __device__ void put(std::int64_t row, std::int64_t column, const Partial& partial) const {
     if (partials == nullptr) {
-      reduction.finish(row * lines.inner + column, partial);
+      reduction.finish(row * chunks.lines.inner + column, partial);
     } else {
-      partials[row * lines.inner + column] = partial;
+      partials[row * chunks.lines.inner + column] = partial;
     }
   }
 };
 
 inline std::int64_t reduce_scratch_bytes(Lines lines) {
-  std::int64_t bytes = 0;
-  for (; lines.chunks() > 1; lines.axis = lines.chunks()) bytes += 16 * lines.count() * lines.chunks();
-  return bytes;
+  const Chunks chunks = chunks_to_reduce(lines);
+  if (chunks.of_line() == 1) return 0;
+  return 16 * chunks.count() + reduce_scratch_bytes({lines.outer, chunks.of_line(), lines.inner});
 }
 
 // A team for each chunk.
 template <class Body>
-void for_chunks(const KernelCall& call, const Lines& lines, const Body& body) {
-  const std::int64_t chunks = lines.count() * lines.chunks();
-  if (lines.inner > 1) {
-    for_teams<1>(call, chunks, body);
+void for_chunks(const KernelCall& call, const Chunks& chunks, const Body& body) {
+  const std::int64_t axis = chunks.lines.axis;
+  if (chunks.lines.inner > 1) {
+    for_teams<1>(call, chunks.count(), body);
+  } else if (axis > 16 && axis <= 128) {
+    for_teams<8>(call, chunks.count(), body);  // a warp has four lines
   } else {
-    for_teams_of(lines.axis, call, chunks, body);
+    for_teams_of(axis, call, chunks.count(), body);
   }
 }
 
+// `partials`: null for finish() of each line, which is one chunk.
 template <class Reduction>
-void reduce_chunks(const KernelCall& call, const Lines& lines, const ReduceChunk<Reduction>& body) {
-  if (lines.inner == 1 || lines.axis < Strip::rows) return for_chunks(call, lines, body);
-  for_strips(call, lines.outer * lines.chunks() * body.strips(lines), body);
+void reduce_chunks(const KernelCall& call, const Chunks& chunks, const Reduction& reduction,
+                   typename Reduction::Partial* partials) {
+  const Lines& lines = chunks.lines;
+  const Strips strips(lines.inner);
+  const ReduceChunk<Reduction> body{reduction, chunks, strips.of_row, partials};
+  if (lines.inner == 1 || lines.axis < std::max(8, strips.rows())) return for_chunks(call, chunks, body);
+  for_strips(strips.columns, call, lines.outer * chunks.of_line() * strips.of_row, body);
 }
 
 // `scratch`: of reduce_scratch_bytes.
@@ -146,13 +188,26 @@ template <class Reduction>
 void reduce(const KernelCall& call, const Lines& lines, const Reduction& reduction, std::byte* scratch) {
   using Partial = typename Reduction::Partial;
   static_assert(sizeof(Partial) <= 16);
-  const std::int64_t chunks = lines.chunks();
-  if (chunks == 1) return reduce_chunks(call, lines, ReduceChunk<Reduction>{reduction, lines, nullptr});
+  if (lines.count() == 0) return;
+  const Chunks chunks = chunks_to_reduce(lines);
+  if (chunks.of_line() == 1) return reduce_chunks(call, chunks, reduction, nullptr);
   auto* const partials = reinterpret_cast<Partial*>(scratch);
-  reduce_chunks(call, lines, ReduceChunk<Reduction>{reduction, lines, partials});
-  reduce(call, {lines.outer, chunks, lines.inner}, of_chunks(reduction, partials),
-         scratch + 16 * lines.count() * chunks);
+  reduce_chunks(call, chunks, reduction, partials);
+  reduce(call, {lines.outer, chunks.of_line(), lines.inner}, of_chunks(reduction, partials),
+         scratch + 16 * chunks.count());
 }
+
+// The line of an element.
+struct LineOf {
+  Divisor inner, axis;
+  std::int64_t step;
+
+  explicit LineOf(const Lines& lines) : inner(lines.inner), axis(lines.axis), step(lines.inner) {}
+  __device__ std::int64_t operator()(std::int64_t element) const {
+    const Divided at = inner(element);
+    return axis(at.quotient).quotient * step + at.remainder;
+  }
+};
 
 // The sum, in double or, for integers, wrapping around.
 template <class T>

@@ -1,7 +1,7 @@
 // What comes before each element of a line, combined. Internal.
 //
-// Long lines are cut into the chunks of a reduction: first each chunk is reduced, then the chunks of a line are scanned in
-// the same way, and then the elements of each chunk. So the order depends on the shape alone.
+// Long lines are cut into chunks: first each chunk is reduced, then the chunks of a line are scanned in the same way, and
+// then the elements of each chunk. So the order depends on the shape alone.
 #pragma once
 
 #include "asyncgrad/backends/cuda/kernels/reduce.cuh"
@@ -70,22 +70,25 @@ ScanPartials<Scan> of_partials(ScanPartials<Scan> scan, typename Scan::Partial* 
   return scan;
 }
 
+// Chunks are short where adjacent threads scan adjacent lines, and long where they scan one line.
+inline Chunks chunks_to_scan(const Lines& lines) { return {lines, lines.inner == 1 ? 16384 : 64}; }
+
 template <class Scan>
 struct ScanChunk {
   using Partial = typename Scan::Partial;
   Scan scan;
-  Lines lines;
+  Chunks chunks;
   bool from_end;
   const Partial* partials;  // null: a line is one chunk
 
   template <class Team>
   __device__ void operator()(Team team, std::int64_t item) const {
-    const Chunk chunk(lines, item);
+    const Chunk chunk(chunks, item);
     Partial before = partials == nullptr ? scan.identity() : partials[item];
     for (std::int64_t begin = 0; begin < chunk.n; begin += Team::size) {
       const std::int64_t place = begin + Team::lane();
       const bool is_there = place < chunk.n;
-      const std::int64_t element = chunk.first + (from_end ? chunk.n - 1 - place : place) * lines.inner;
+      const std::int64_t element = chunk.first + (from_end ? chunk.n - 1 - place : place) * chunks.lines.inner;
       const Partial value = is_there ? scan.value(chunk.line, element) : scan.identity();
       const auto combine = [&](const Partial& x, const Partial& y) { return scan.combine(x, y); };
       const Scanned<Partial> of_team = scanned(team, value, scan.identity(), combine);
@@ -99,7 +102,10 @@ struct ScanChunk {
 template <class Scan>
 std::int64_t scan_scratch_bytes(Lines lines) {
   std::int64_t partials = 0;
-  for (; lines.chunks() > 1; lines.axis = lines.chunks()) partials += lines.count() * lines.chunks();
+  for (Chunks chunks = chunks_to_scan(lines); chunks.of_line() > 1; chunks = chunks_to_scan(lines)) {
+    partials += chunks.count();
+    lines.axis = chunks.of_line();
+  }
   return partials * static_cast<std::int64_t>(sizeof(typename Scan::Partial));
 }
 
@@ -108,13 +114,13 @@ template <class Scan>
 void run_scan(const KernelCall& call, const Lines& lines, const Scan& scan, bool from_end, std::byte* scratch) {
   using Partial = typename Scan::Partial;
   if (lines.axis == 0) return;
-  const std::int64_t chunks = lines.chunks();
-  if (chunks == 1) return for_chunks(call, lines, ScanChunk<Scan>{scan, lines, from_end, nullptr});
+  const Chunks chunks = chunks_to_scan(lines);
+  if (chunks.of_line() == 1) return for_chunks(call, chunks, ScanChunk<Scan>{scan, chunks, from_end, nullptr});
   auto* const partials = reinterpret_cast<Partial*>(scratch);
-  reduce_chunks(call, lines, ReduceChunk<ReduceForScan<Scan>>{{scan}, lines, partials});
-  run_scan(call, {lines.outer, chunks, lines.inner}, of_partials(scan, partials), from_end,
-           scratch + lines.count() * chunks * static_cast<std::int64_t>(sizeof(Partial)));
-  for_chunks(call, lines, ScanChunk<Scan>{scan, lines, from_end, partials});
+  reduce_chunks(call, chunks, ReduceForScan<Scan>{scan}, partials);
+  run_scan(call, {lines.outer, chunks.of_line(), lines.inner}, of_partials(scan, partials), from_end,
+           scratch + chunks.count() * static_cast<std::int64_t>(sizeof(Partial)));
+  for_chunks(call, chunks, ScanChunk<Scan>{scan, chunks, from_end, partials});
 }
 
 }  // namespace asyncgrad::detail::cuda

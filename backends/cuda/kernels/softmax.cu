@@ -158,18 +158,6 @@ struct TermSum : Summing<T> {
   __device__ void finish(std::int64_t line, double sum) const { sums[line] = static_cast<T>(sum); }
 };
 
-// The line of an element.
-struct LineOf {
-  Divisor inner, axis;
-  std::int64_t step;
-
-  explicit LineOf(const Lines& lines) : inner(lines.inner), axis(lines.axis), step(lines.inner) {}
-  __device__ std::int64_t operator()(std::int64_t element) const {
-    const Divided at = inner(element);
-    return axis(at.quotient).quotient * step + at.remainder;
-  }
-};
-
 template <class T, class Function>
 struct EachElement {
   LineOf line_of;

@@ -10,13 +10,15 @@ namespace {
 
 template <class T>
 struct LineElements {
+  using Key = T;
   const T* in;
-  std::int64_t axis, inner;
+  Divisor inner;
+  std::int64_t axis, step;
   bool is_descending;
 
   __device__ T key(std::int64_t line, std::int64_t place) const {
-    const Divided at = divided(line, inner);
-    return in[(at.quotient * axis + place) * inner + at.remainder];
+    const Divided at = inner(line);
+    return in[(at.quotient * axis + place) * step + at.remainder];
   }
   __device__ bool is_less(T x, T y) const { return is_descending ? detail::is_less(y, x) : detail::is_less(x, y); }
 };
@@ -24,28 +26,32 @@ struct LineElements {
 // The first `count` places of each line, as (outer, count, inner).
 struct FirstOfLines {
   std::int64_t* out;
-  const std::int64_t* sorted;
-  SortAttributes a;
+  Divisor inner;
+  std::int64_t count, step;
 
-  __device__ void operator()(std::int64_t i) const {
-    const Divided at = divided(i, a.inner), row = divided(at.quotient, a.count);
-    out[i] = sorted[(row.quotient * a.inner + at.remainder) * a.axis + row.remainder];
+  template <class Key>
+  __device__ void put(std::int64_t line, std::int64_t rank, std::int64_t place, Key) const {
+    if (rank >= count) return;
+    const Divided at = inner(line);
+    out[(at.quotient * count + rank) * step + at.remainder] = place;
   }
 };
 
-// 16 bytes for each element.
 std::int64_t argsort_scratch_bytes(const KernelCall& call) {
-  return 2 * call.numel(1) * static_cast<std::int64_t>(sizeof(std::int64_t));
+  const auto& a = call.attributes<SortAttributes>();
+  std::int64_t bytes = 0;
+  visit_arithmetic(call.dtype(1), [&]<class T>(T) { bytes = sort_scratch_bytes<T>(a.outer * a.inner, a.axis); });
+  return bytes;
 }
 
 void run_argsort(const KernelCall& call, int) {
   if (call.numel(0) == 0) return;
   const auto& a = call.attributes<SortAttributes>();
+  const Divisor inner(a.inner);
   visit_arithmetic(call.dtype(1), [&]<class T>(T) {
-    const LineElements<T> keys{call.data<T>(1), a.axis, a.inner, a.is_descending};
-    const SortedPlaces sorted =
-        sorted_places(call, reinterpret_cast<std::int64_t*>(call.scratch), a.outer * a.inner, a.axis, keys);
-    for_each(call, call.numel(0), FirstOfLines{call.data<std::int64_t>(0), sorted.places, a});
+    sort_lines(call, call.scratch, a.outer * a.inner, a.axis,
+               LineElements<T>{call.data<T>(1), inner, a.axis, a.inner, a.is_descending},
+               FirstOfLines{call.data<std::int64_t>(0), inner, a.count, a.inner});
   });
 }
 

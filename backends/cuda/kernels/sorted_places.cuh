@@ -1,6 +1,8 @@
 // The places of lines' elements, sorted by keys; equal keys stay in their order. Internal.
 //
-// Stretches of a line are sorted by counting, then merged two by two: each place finds its own way.
+// Each thread sorts a few elements, and a team merges them two by two in its shared memory. Of lines that are longer
+// than a block's tile, the tiles are merged by blocks, each of which makes a tile of the result (Green, McColl, Bader:
+// GPU Merge Path; ICS 2012).
 #pragma once
 
 #include <algorithm>
@@ -11,105 +13,309 @@
 
 namespace asyncgrad::detail::cuda {
 
-inline constexpr std::int64_t first_stretch = 1024;
-
-// A list of keys has
+// Keys have
+//   Key
 //   key(line, place) -> Key
 //   is_less(Key, Key) -> bool
+// and a result has
+//   put(line, rank, place, Key)    once for each element of a line: there are `rank` others before it
 
-// The position within its stretch: behind all places with a smaller key, and behind those with the same key that come
-// before it.
-template <class Keys>
-struct SortStretch {
-  Keys keys;
-  std::int64_t axis;
-  std::int64_t* sorted;
+inline constexpr int sorted_by_thread = 4;
+inline constexpr std::int64_t sorted_by_block = block_threads * sorted_by_thread;
 
-  template <class Team>
-  __device__ void operator()(Team team, std::int64_t item) const {
-    const Divided at = divided(item, axis);
-    const std::int64_t line = at.quotient, place = at.remainder, begin = place / first_stretch * first_stretch;
-    const std::int64_t size = axis - begin < first_stretch ? axis - begin : first_stretch;
-    const auto key = keys.key(line, place);
-    const auto comes_before = [&](std::int64_t i) -> std::int64_t {
-      const auto other = keys.key(line, begin + i);
-      return keys.is_less(other, key) || (begin + i < place && !keys.is_less(key, other)) ? 1 : 0;
-    };
-    const std::int64_t before =
-        team.reduce(size, std::int64_t{0}, comes_before, [](std::int64_t x, std::int64_t y) { return x + y; });
-    team.each(1, [&](std::int64_t) { sorted[line * axis + begin + before] = place; });
-  }
-};
-
-// The number of sorted places of a line, from `first` on, for which is_so holds: these come before all others up to
-// `last`.
-template <class IsSo>
-__device__ std::int64_t how_many(const std::int64_t* sorted, std::int64_t first, std::int64_t last, IsSo is_so) {
-  std::int64_t begin = first, end = last;
+// Of the first `count` elements of x and y merged: how many are of x. Equal ones of x come first.
+template <class Keys, class Key, class Count>
+__device__ Count count_of_first(const Keys& keys, const Key* x, Count n_x, const Key* y, Count n_y, Count count) {
+  Count begin = count > n_y ? count - n_y : 0, end = count < n_x ? count : n_x;
   while (begin < end) {
-    const std::int64_t middle = begin + (end - begin) / 2;
-    if (is_so(sorted[middle])) {
-      begin = middle + 1;
-    } else {
+    const Count middle = begin + (end - begin) / 2;
+    if (keys.is_less(y[count - 1 - middle], x[middle])) {
       end = middle;
+    } else {
+      begin = middle + 1;
     }
   }
-  return begin - first;
+  return begin;
 }
 
-// Merges pairs of stretches of `size` places. Among places with the same key, those on the left come first.
-template <class Keys>
-struct MergeStretches {
-  Keys keys;
-  std::int64_t axis, size;
-  const std::int64_t* sorted;
-  std::int64_t* merged;
+// The elements that a team sorts or merges, in shared memory, and those of them that the thread holds: adjacent ones.
+template <class Team, class Keys>
+class SortTile {
+ public:
+  using Key = typename Keys::Key;
+  static constexpr int size = Team::size * sorted_by_thread;
 
-  __device__ void operator()(std::int64_t item) const {
-    const Divided at = divided(item, axis);
-    const std::int64_t line = at.quotient, i = at.remainder;
-    const std::int64_t* const of_line = sorted + line * axis;
-    const std::int64_t place = of_line[i], begin = i / (2 * size) * (2 * size);
-    const std::int64_t middle = within(begin + size), end = within(middle + size);
-    const auto key = keys.key(line, place);
-    std::int64_t to = i;
-    if (i < middle) {
-      to += how_many(of_line, middle, end, [&](std::int64_t p) { return keys.is_less(keys.key(line, p), key); });
-    } else {
-      to -= middle - begin;
-      to += how_many(of_line, begin, middle, [&](std::int64_t p) { return !keys.is_less(key, keys.key(line, p)); });
+  // key(i) for 0 <= i < n.
+  template <class Load>
+  __device__ SortTile(const Keys& keys, int n, Load key) : order_(keys), n_(n), of_team_(shared()) {
+    team_.each(n, [&](std::int64_t i) { of_team_.keys[i] = key(static_cast<int>(i)); });
+    team_.meet();
+  }
+
+  __device__ void sort() {
+    each([&](int k, int i) { set(k, of_team_.keys[i], i); });
+#pragma unroll
+    for (int round = 0; round < sorted_by_thread; ++round) {
+#pragma unroll
+      for (int k = round % 2; k + 1 < sorted_by_thread; k += 2) {
+        if (first_ + k + 1 < n_ && order_.is_less(keys_[k + 1], keys_[k])) exchange(k);
+      }
     }
-    merged[line * axis + to] = place;
+    for (int width = sorted_by_thread; width < n_; width *= 2) {
+      write();
+      const int begin = first_ & -(2 * width);  // widths are powers of 2
+      if (first_ < n_) merge(begin, least(width, n_ - begin), least(2 * width, n_ - begin));
+    }
+    write();
+  }
+
+  // Merges the first n_x elements with the others.
+  __device__ void merge(int n_x) {
+    each([&](int, int i) { of_team_.places[i] = i; });
+    team_.meet();
+    if (first_ < n_) merge(0, n_x, n_);
+    write();
+  }
+
+  // put(rank, place, key): an element was loaded as that of number `place`.
+  template <class Put>
+  __device__ void each_of_team(Put put) const {
+    team_.each(n_, [&](std::int64_t i) { put(i, of_team_.places[i], of_team_.keys[i]); });
+    team_.meet();  // the next tile is written there
   }
 
  private:
-  __device__ std::int64_t within(std::int64_t end) const { return end < axis ? end : axis; }
-};
-
-// The places of a line in the order of its keys, for `lines` lines of `axis` elements: (lines, axis). They lie in one
-// half of the scratch memory, which has room for two such arrays; the other half is free.
-struct SortedPlaces {
-  std::int64_t *places, *free;
-};
-
-template <class Keys>
-SortedPlaces sorted_places(const KernelCall& call, std::int64_t* scratch, std::int64_t lines, std::int64_t axis,
-                           const Keys& keys) {
-  SortedPlaces result{scratch, scratch + lines * axis};
-  for_teams_of(std::min(axis, first_stretch), call, lines * axis, SortStretch<Keys>{keys, axis, result.places});
-  for (std::int64_t size = first_stretch; size < axis; size *= 2) {
-    for_each(call, lines * axis, MergeStretches<Keys>{keys, axis, size, result.places, result.free});
-    std::swap(result.places, result.free);
+  struct OfTeam {
+    Key* keys;
+    int* places;
+  };
+  static __device__ OfTeam shared() {
+    __shared__ Key keys[sorted_by_block];
+    __shared__ int places[sorted_by_block];
+    const int before = (static_cast<int>(threadIdx.x) - Team::lane()) * sorted_by_thread;
+    return {keys + before, places + before};
   }
-  return result;
+  static __device__ int least(int x, int y) { return x < y ? x : y; }
+
+  // Registers have no addresses: every k is a constant.
+  template <class Function>
+  __device__ void each(Function function) {
+#pragma unroll
+    for (int k = 0; k < sorted_by_thread; ++k) {
+      if (first_ + k < n_) function(k, first_ + k);
+    }
+  }
+  __device__ void set(int k, Key key, int place) {
+    keys_[k] = key;
+    places_[k] = place;
+  }
+  __device__ void exchange(int k) {
+    const Key key = keys_[k];
+    const int place = places_[k];
+    set(k, keys_[k + 1], places_[k + 1]);
+    set(k + 1, key, place);
+  }
+  __device__ void write() {
+    team_.meet();  // others may still read there
+    each([&](int k, int i) {
+      of_team_.keys[i] = keys_[k];
+      of_team_.places[i] = places_[k];
+    });
+    team_.meet();
+  }
+
+  // Takes the thread's elements out of two sorted stretches, of n_x and n - n_x elements, that lie side by side.
+  __device__ void merge(int begin, int n_x, int n) {
+    const Key *const x = of_team_.keys + begin, *const y = x + n_x;
+    const int n_y = n - n_x;
+    int i = count_of_first(order_, x, n_x, y, n_y, first_ - begin), j = first_ - begin - i;
+    Key of_x{}, of_y{};
+    if (i < n_x) of_x = x[i];
+    if (j < n_y) of_y = y[j];
+    each([&](int k, int) {
+      if (j < n_y && (i == n_x || order_.is_less(of_y, of_x))) {
+        set(k, of_y, of_team_.places[begin + n_x + j]);
+        if (++j < n_y) of_y = y[j];
+      } else {
+        set(k, of_x, of_team_.places[begin + i]);
+        if (++i < n_x) of_x = x[i];
+      }
+    });
+  }
+
+  const Keys& order_;
+  Team team_;
+  int n_, first_ = Team::lane() * sorted_by_thread;
+  OfTeam of_team_;
+  Key keys_[sorted_by_thread];
+  int places_[sorted_by_thread];
+};
+
+// Sorts lines, or the tiles of lines by themselves.
+template <class Keys, class Result>
+struct SortTiles {
+  Keys keys;
+  Result result;
+  std::int64_t axis, tiles;
+
+  template <class Team>
+  __device__ void operator()(Team, std::int64_t item) const {
+    using Tile = SortTile<Team, Keys>;
+    const Divided at = divided(item, tiles);
+    const std::int64_t line = at.quotient, begin = at.remainder * Tile::size;
+    const auto n = static_cast<int>(axis - begin < Tile::size ? axis - begin : Tile::size);
+    Tile tile(keys, n, [&](int i) { return keys.key(line, begin + i); });
+    tile.sort();
+    tile.each_of_team(
+        [&](std::int64_t rank, int place, auto key) { result.put(line, begin + rank, begin + place, key); });
+  }
+};
+
+// Lines whose stretches are sorted by themselves.
+template <class Key>
+struct SortedStretches {
+  Key* keys;
+  std::int64_t* places;
+  std::int64_t axis;
+
+  __device__ void put(std::int64_t line, std::int64_t rank, std::int64_t place, Key key) const {
+    keys[line * axis + rank] = key;
+    places[line * axis + rank] = place;
+  }
+};
+
+// The pair of stretches, of `size` elements each, a power of 2, in which a place of a line lies. The second may be cut
+// short or empty.
+struct StretchPair {
+  std::int64_t begin, first, second;  // how many elements the two have
+
+  __device__ StretchPair(std::int64_t axis, std::int64_t size, std::int64_t place)
+      : begin(place & -(2 * size)),
+        first(axis - begin < size ? axis - begin : size),
+        second(axis - begin - first < size ? axis - begin - first : size) {}
+};
+
+// How many elements of the pair's first stretch come before each tile of the merged pair.
+template <class Keys>
+struct SplitPairs {
+  Keys keys;
+  const typename Keys::Key* sorted;
+  std::int64_t axis, tiles, size;
+  std::int64_t* splits;
+
+  __device__ void operator()(std::int64_t item) const {
+    const Divided at = divided(item, tiles);
+    const std::int64_t place = at.remainder * sorted_by_block;
+    const StretchPair pair(axis, size, place);
+    const auto* const x = sorted + at.quotient * axis + pair.begin;
+    splits[item] = count_of_first(keys, x, pair.first, x + pair.first, pair.second, place - pair.begin);
+  }
+};
+
+template <class Keys, class Result>
+struct MergePairs {
+  Keys keys;
+  SortedStretches<typename Keys::Key> sorted;
+  std::int64_t tiles, size;
+  const std::int64_t* splits;
+  Result result;
+
+  template <class Team>
+  __device__ void operator()(Team, std::int64_t item) const {
+    const Divided at = divided(item, tiles);
+    const std::int64_t line = at.quotient, rank = at.remainder * sorted_by_block;
+    const StretchPair pair(sorted.axis, size, rank);
+    const std::int64_t before = rank - pair.begin, rest = pair.first + pair.second - before;
+    const auto n = static_cast<int>(rest < sorted_by_block ? rest : sorted_by_block);
+    const std::int64_t x = splits[item], end_x = n == rest ? pair.first : splits[item + 1];
+    const auto n_x = static_cast<int>(end_x - x);
+    const std::int64_t begin = line * sorted.axis + pair.begin, y = pair.first + before - x - n_x;
+    const auto from = [&](int i) { return begin + (i < n_x ? x : y) + i; };
+    SortTile<Team, Keys> tile(keys, n, [&](int i) { return sorted.keys[from(i)]; });
+    tile.merge(n_x);
+    tile.each_of_team(
+        [&](std::int64_t i, int place, auto key) { result.put(line, rank + i, sorted.places[from(place)], key); });
+  }
+};
+
+inline std::int64_t sort_tiles_of(std::int64_t axis) { return (axis + sorted_by_block - 1) / sorted_by_block; }
+
+// Long lines need twice the memory of their keys and places, and a number for each tile.
+template <class Key>
+std::int64_t sort_scratch_bytes(std::int64_t lines, std::int64_t axis) {
+  if (axis <= sorted_by_block) return 0;
+  constexpr auto place_bytes = static_cast<std::int64_t>(sizeof(std::int64_t));
+  const std::int64_t element_bytes = static_cast<std::int64_t>(sizeof(Key)) + place_bytes;
+  return lines * (2 * axis * element_bytes + sort_tiles_of(axis) * place_bytes);
 }
 
-// Integers as keys of one line.
+template <class Keys, class Result>
+void sort_long_lines(const KernelCall& call, std::byte* scratch, std::int64_t lines, std::int64_t axis,
+                     const Keys& keys, const Result& result) {
+  using Key = typename Keys::Key;
+  const std::int64_t tiles = sort_tiles_of(axis), count = lines * tiles;
+  auto* const splits = reinterpret_cast<std::int64_t*>(scratch);
+  std::int64_t *const places = splits + count, *const end = places + 2 * lines * axis;
+  auto* const sorted_keys = reinterpret_cast<Key*>(end);
+  SortedStretches<Key> sorted{sorted_keys, places, axis},
+      merged{sorted_keys + lines * axis, places + lines * axis, axis};
+  for_teams<block_threads>(call, count, SortTiles<Keys, SortedStretches<Key>>{keys, sorted, axis, tiles});
+  for (std::int64_t size = sorted_by_block; size < axis; size *= 2) {
+    for_each(call, count, SplitPairs<Keys>{keys, sorted.keys, axis, tiles, size, splits});
+    const auto merge = [&](const auto& to) {
+      for_teams<block_threads>(call, count,
+                               MergePairs<Keys, std::decay_t<decltype(to)>>{keys, sorted, tiles, size, splits, to});
+    };
+    2 * size < axis ? merge(merged) : merge(result);
+    std::swap(sorted, merged);
+  }
+}
+
+// Sorts `lines` lines of `axis` elements. `scratch`: of sort_scratch_bytes().
+template <class Keys, class Result>
+void sort_lines(const KernelCall& call, std::byte* scratch, std::int64_t lines, std::int64_t axis, const Keys& keys,
+                const Result& result) {
+  const SortTiles<Keys, Result> whole{keys, result, axis, 1};
+  if (axis <= sorted_by_thread) {
+    for_teams<1>(call, lines, whole);
+  } else if (axis <= warp_threads * sorted_by_thread) {
+    for_teams<warp_threads>(call, lines, whole);
+  } else if (axis <= sorted_by_block) {
+    for_teams<block_threads>(call, lines, whole);
+  } else {
+    sort_long_lines(call, scratch, lines, axis, keys, result);
+  }
+}
+
+// --- The places of one line of integers
+
 struct IntegerKeys {
+  using Key = std::int64_t;
   const std::int64_t* keys;
 
-  __device__ std::int64_t key(std::int64_t, std::int64_t place) const { return keys[place]; }
-  __device__ static bool is_less(std::int64_t x, std::int64_t y) { return x < y; }
+  __device__ Key key(std::int64_t, std::int64_t place) const { return keys[place]; }
+  __device__ static bool is_less(Key x, Key y) { return x < y; }
 };
+
+struct PlacesOfLine {
+  std::int64_t* places;
+
+  template <class Key>
+  __device__ void put(std::int64_t, std::int64_t rank, std::int64_t place, Key) const {
+    places[rank] = place;
+  }
+};
+
+inline std::int64_t sorted_places_bytes(std::int64_t count) {
+  return count * static_cast<std::int64_t>(sizeof(std::int64_t)) + sort_scratch_bytes<std::int64_t>(1, count);
+}
+
+// The places 0, …, count - 1 in the order of their integers. They lie in the scratch memory, of sorted_places_bytes().
+inline const std::int64_t* sorted_places(const KernelCall& call, std::byte* scratch, const std::int64_t* integers,
+                                         std::int64_t count) {
+  auto* const places = reinterpret_cast<std::int64_t*>(scratch);
+  sort_lines(call, reinterpret_cast<std::byte*>(places + count), 1, count, IntegerKeys{integers}, PlacesOfLine{places});
+  return places;
+}
 
 }  // namespace asyncgrad::detail::cuda

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "asyncgrad/backends/cuda/families.h"
+#include "asyncgrad/backends/cuda/kernels/axis_divisors.cuh"
 #include "asyncgrad/backends/cuda/kernels/for_each.cuh"
-#include "asyncgrad/backends/divided.h"
 #include "asyncgrad/backends/strided_axes.h"
 
 namespace asyncgrad::detail::cuda {
@@ -20,6 +20,7 @@ using Axis = StridedAxis;
 struct Places {
   StridedAxes axes;
   std::int64_t elements = 1, out = 0, in = 0;  // out and in: the place of the first element
+  AxisDivisors divisors = {};
 
   struct Place {
     std::int64_t out, in;
@@ -28,7 +29,7 @@ struct Places {
     Place place{out, in};
     for (int i = axes.count - 1; i >= 0; --i) {
       const Axis& axis = axes.axes[i];
-      const Divided at = divided(element, axis.extent);
+      const Divided at = divisors(i, element);
       place.out += at.remainder * axis.out;
       place.in += at.remainder * axis.in;
       element = at.quotient;
@@ -36,6 +37,12 @@ struct Places {
     return place;
   }
 
+  // For a kernel, when no axis will be taken any more.
+  Places with_divisors() const {
+    Places places = *this;
+    for (int i = 0; i < axes.count; ++i) places.divisors.set(i, axes.axes[i].extent);
+    return places;
+  }
   Axis take(int index) {
     const Axis taken = axes.take(index);
     elements /= taken.extent;
@@ -105,11 +112,12 @@ void move(const KernelCall& call) {
   const int along = axes.count > 1 ? axes.shortest(&Axis::out) : 0,
             across = axes.count > 1 ? axes.shortest(&Axis::in) : 0;
   if (along == across || axes.axes[across].in == 0) {
-    return for_each(call, places.elements, MoveElements<adds, T>{out, in, places});
+    return for_each(call, places.elements, MoveElements<adds, T>{out, in, places.with_divisors()});
   }
   using Squares = MoveSquare<adds, T>;
   const Axis first = places.take(std::max(along, across)), second = places.take(std::min(along, across));
-  const Squares squares{out, in, places, along < across ? first : second, along < across ? second : first};
+  const Squares squares{out, in, places.with_divisors(), along < across ? first : second,
+                        along < across ? second : first};
   const std::int64_t plane = Squares::squares(squares.across.extent) * Squares::squares(squares.along.extent);
   for_teams<block_threads>(call, places.elements * plane, squares);
 }
@@ -130,10 +138,11 @@ template <class T>
 struct MovePart {
   T* out;  // in the first row
   const T* in;
-  std::int64_t row, part;
+  std::int64_t row;
+  Divisor part;
 
   __device__ void operator()(std::int64_t i) const {
-    const Divided at = divided(i, part);
+    const Divided at = part(i);
     out[at.quotient * row + at.remainder] = in[i];
   }
 };
@@ -145,7 +154,8 @@ void run_concat(const KernelCall& call, int) {
     std::int64_t begin = 0;
     for (int i = 1; i < call.view_count; ++i) {
       const std::int64_t part = call.numel(i) / outer;
-      for_each(call, call.numel(i), MovePart<T>{call.data<T>(0) + begin, call.data<T>(i), row, part});
+      if (part == 0) continue;
+      for_each(call, call.numel(i), MovePart<T>{call.data<T>(0) + begin, call.data<T>(i), row, Divisor(part)});
       begin += part;
     }
   });

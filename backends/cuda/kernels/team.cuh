@@ -12,8 +12,8 @@ inline constexpr int block_threads = 256;
 inline constexpr int ahead = 4;  // values that a thread asks memory for before it needs the first
 
 // The partial combined with value(i), value(i + step), … as long as they are before n.
-template <int step, class Partial, class Value, class Combine>
-__device__ Partial combined(std::int64_t i, std::int64_t n, Partial partial, Value value, Combine combine) {
+template <class Partial, class Value, class Combine>
+__device__ Partial combined(std::int64_t i, std::int64_t n, int step, Partial partial, Value value, Combine combine) {
   for (; i + (ahead - 1) * step < n; i += ahead * step) {
     Partial values[ahead];
 #pragma unroll
@@ -35,7 +35,7 @@ class Team {
   // combined with x, is x.
   template <class Partial, class Value, class Combine>
   __device__ Partial reduce(std::int64_t n, Partial identity, Value value, Combine combine) const {
-    return folded(combined<lanes>(lane(), n, identity, value, combine), combine);
+    return folded(combined(lane(), n, lanes, identity, value, combine), combine);
   }
 
   // The partials of all lanes, combined in one order; every lane gets the result.
@@ -54,10 +54,11 @@ class Team {
     }
     constexpr int width = lanes < warp_threads ? lanes : warp_threads;
     for (int by = width / 2; by > 0; by /= 2) {
-      partial = combine(partial, moved(partial, [&](unsigned word) { return __shfl_down_sync(~0U, word, by, width); }));
+      partial =
+          combine(partial, moved(partial, [&](unsigned word) { return __shfl_down_sync(mask(), word, by, width); }));
     }
     if constexpr (width == 1) return partial;
-    return moved(partial, [](unsigned word) { return __shfl_sync(~0U, word, 0, width); });
+    return moved(partial, [](unsigned word) { return __shfl_sync(mask(), word, 0, width); });
   }
 
   // function(i) for 0 <= i < n, each by one of the lanes.
@@ -67,9 +68,23 @@ class Team {
   }
 
   // After this, all lanes see what any lane wrote before, in `each`.
-  __device__ void meet() const { lanes > warp_threads ? __syncthreads() : __syncwarp(); }
+  __device__ void meet() const {
+    if constexpr (lanes > warp_threads) {
+      __syncthreads();
+    } else if constexpr (lanes > 1) {
+      __syncwarp(mask());
+    }
+  }
 
  private:
+  // The team's lanes of its warp, in which other teams may be done.
+  static __device__ unsigned mask() {
+    if constexpr (lanes >= warp_threads) {
+      return ~0U;
+    } else {
+      return ((1U << lanes) - 1) << threadIdx.x % warp_threads / lanes * lanes;
+    }
+  }
   // Another lane's value, by whole words.
   template <class T, class Move>
   static __device__ T moved(const T& value, Move move) {
@@ -83,32 +98,37 @@ class Team {
   }
 };
 
-// A block's threads as rows of a warp each: what adjacent lanes have lies side by side.
+// A block's threads as rows of `columns` each, at most as many as there are threads: what adjacent threads of a row have
+// lies side by side. Threads that make no whole row have nothing to do.
 class Strip {
  public:
-  static constexpr int columns = warp_threads, rows = block_threads / columns;
+  __device__ explicit Strip(int columns)
+      : columns_(columns), rows_(block_threads / columns), row_(static_cast<int>(threadIdx.x) / columns) {}
 
-  __device__ int column() const { return static_cast<int>(threadIdx.x) % columns; }
-  __device__ bool is_first_row() const { return row() == 0; }
+  __device__ int columns() const { return columns_; }
+  __device__ int column() const { return static_cast<int>(threadIdx.x) - row_ * columns_; }
+  __device__ bool is_first_row() const { return row_ == 0; }
 
   // value(0), …, value(n - 1) of each column, combined in an order that n alone decides; n may differ between columns.
   template <class Partial, class Value, class Combine>
   __device__ Partial reduce(std::int64_t n, Partial identity, Value value, Combine combine) const {
-    __shared__ Partial partials[rows][columns];
-    partials[row()][column()] = combined<rows>(row(), n, identity, value, combine);
-    for (int height = rows / 2; height > 0; height /= 2) {
+    __shared__ Partial partials[block_threads];
+    const auto thread = static_cast<int>(threadIdx.x);
+    partials[thread] = combined(row_, row_ < rows_ ? n : 0, rows_, identity, value, combine);
+    for (int height = rows_; height > 1;) {
+      const int half = (height + 1) / 2;
       __syncthreads();
-      if (row() >= height) continue;
-      partials[row()][column()] = combine(partials[row()][column()], partials[row() + height][column()]);
+      if (row_ + half < height) partials[thread] = combine(partials[thread], partials[thread + half * columns_]);
+      height = half;
     }
     __syncthreads();
-    const Partial partial = partials[0][column()];
+    const Partial partial = partials[column()];
     __syncthreads();  // partials are written again
     return partial;
   }
 
  private:
-  static __device__ int row() { return static_cast<int>(threadIdx.x) / columns; }
+  int columns_, rows_, row_;
 };
 
 }  // namespace asyncgrad::detail::cuda

@@ -7,13 +7,15 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// There are short and long lines, more than one chunk of either kind, and many chunks of columns.
+// There are short and long lines, more than one chunk of either kind, and columns whose chunks have chunks; columns that
+// are narrow, fill a block's rows, and have more than one share of a row.
 const std::vector<ReduceAttributes> views = {
     {.outer = 3, .axis = 5, .inner = 1},     {.outer = 1, .axis = 1, .inner = 1},
     {.outer = 7, .axis = 300, .inner = 1},   {.outer = 3, .axis = 2000, .inner = 1},
     {.outer = 2, .axis = 40000, .inner = 1}, {.outer = 2, .axis = 3, .inner = 5},
     {.outer = 3, .axis = 200, .inner = 7},   {.outer = 1, .axis = 9000, .inner = 11},
     {.outer = 2, .axis = 130, .inner = 70},  {.outer = 1, .axis = 9, .inner = 33},
+    {.outer = 1, .axis = 4000, .inner = 33}, {.outer = 2, .axis = 900, .inner = 3},
     {.outer = 0, .axis = 4, .inner = 3},     {.outer = 2, .axis = 16384, .inner = 1},
     {.outer = 2, .axis = 16385, .inner = 1}};
 
@@ -55,6 +57,16 @@ TEST(CudaSum, IsTheCpusButForRounding) {
 TEST(CudaSum, OfNothingIsZero) {
   const ReduceAttributes a{.outer = 2, .axis = 0, .inner = 3};
   BothBackends().output<float>({2, 3}).input<float>({2, 0, 3}, {}).run(Op::sum, a).expect_same_bits<float>();
+}
+
+// More columns than blocks that keep a GPU busy are not cut.
+TEST(CudaSum, OfManyColumnsIsTheCpus) {
+  const ReduceAttributes a{.outer = 1025, .axis = 70, .inner = 33};
+  BothBackends()
+      .output<double>(reduced_shape(a))
+      .random_input<double>(shape_of(a))
+      .run(Op::sum, a)
+      .expect_close<double>(64, 20);
 }
 
 // The sum is so much larger than its terms that float32 would lose digits. Chunks are added in double.
