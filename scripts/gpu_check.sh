@@ -4,10 +4,11 @@
 # with PyTorch if it is installed. Writes results/gpu_check*.txt and the parts of benchmarks/RESULTS.md about a GPU;
 # the status is 0 if all passed.
 #
-#   scripts/gpu_check.sh [PART...]     PART: build, tests, sanitizers, training, benchmarks, compare; by default all
+#   scripts/gpu_check.sh [PART...]     PART: build, tests, sanitizers, training, benchmarks, compare, networks; by default all
 #
 # A part takes less than ten minutes, the build on 16 cores. The machine needs CUDA 12.5 or newer with cuBLAS, g++, cmake
-# and ninja; scripts/setup.sh --pack brings the rest.
+# and ninja; scripts/setup.sh --pack brings the rest. The networks are trained by the Python package, which is built where
+# scripts/python.sh finds or makes a Python for it.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 command -v nvcc >/dev/null || PATH+=:/usr/local/cuda/bin
@@ -36,6 +37,7 @@ configure() {
   return 1
 }
 build() { cmake --build --preset release -- --quiet; }
+package() { scripts/python.sh || echo "Going on without the Python package."; }
 # The tests also make calls that CUDA refuses. memcheck watches the memory that cuBLASLt's kernels get from us, too, and
 # values end where pages end: else memory lies behind them. The others look at our own kernels only. racecheck is slow, a
 # kernel is the same for both types, and cuBLASLt's products of bfloat16 do not run under it.
@@ -63,6 +65,7 @@ benchmarks() {
   "${limited[@]}" build/release/gpu_bench --benchmark_out=results/gpu_bench.json --benchmark_out_format=json &&
     ! grep -q '"error_occurred": true' results/gpu_bench.json
 }
+compare_with_peers() { python3 benchmarks/peers/compare.py --device cuda:0 --minutes 9 "$@"; }
 
 part() {
   local tool
@@ -71,6 +74,7 @@ part() {
       step versions versions
       step configure configure
       step build build
+      step package package
       ;;
     tests)
       step gpu "${limited[@]}" ctest --preset release -L '^gpu$'
@@ -87,7 +91,8 @@ part() {
       step benchmarks benchmarks
       step results python3 benchmarks/gpu_results.py
       ;;
-    compare) step compare python3 benchmarks/peers/compare.py --device cuda:0 --minutes 9 ;;
+    compare) step compare compare_with_peers ;;
+    networks) step networks compare_with_peers --workload networks ;;
   esac
 }
 check() {
@@ -101,8 +106,8 @@ check() {
   return 1
 }
 for name in "$@"; do # the names become a part of the log's name
-  [[ $name =~ ^(build|tests|sanitizers|training|benchmarks|compare)$ ]] || { echo "There is no part $name." >&2; exit 2; }
+  [[ $name =~ ^(build|tests|sanitizers|training|benchmarks|compare|networks)$ ]] || { echo "There is no part $name." >&2; exit 2; }
 done
 log=results/gpu_check${1:+_$(IFS=_; echo "$*")}.txt
-(($#)) || set -- build tests sanitizers training benchmarks compare
+(($#)) || set -- build tests sanitizers training benchmarks compare networks
 check "$@" | tee "$log"

@@ -17,7 +17,7 @@ import machine
 import ops_compare
 import report
 import systems
-from workloads import BY_DEFAULT, GROUPS, IN_PYTHON, OF_NETWORKS, WORKLOADS, does, units
+from workloads import BY_DEFAULT, GROUPS, IN_PYTHON, OF_NETWORKS, WORKLOADS, does, type_of, units
 
 RESULTS = systems.ROOT / "benchmarks" / "RESULTS.md"
 RUN_LIMIT_S = 900
@@ -65,12 +65,12 @@ def options(arguments=None):
         parser.error("--minutes must be above 0")
     if not re.fullmatch("cpu|cuda:[0-9]+", chosen.device):
         parser.error("--device must be cpu or a GPU, such as cuda:0")
-    chosen.type = chosen.device.split(":")[0]
+    chosen.type = type_of(chosen.device)
     chosen.separate = next((name for name in chosen.workload or () if name in SEPARATE), None)
     if chosen.cells and chosen.separate != "ops":
         parser.error("--cells is for --workload ops")
-    what = "cells" if chosen.cells else chosen.separate or ("gpu" if chosen.type == "cuda" else "")
-    chosen.json = chosen.json or systems.ROOT / "results" / f"compare{what and '_'}{what}.json"
+    parts = ("compare", "cells" if chosen.cells else chosen.separate, "gpu" if chosen.type == "cuda" else None)
+    chosen.json = chosen.json or systems.ROOT / "results" / f"{'_'.join(filter(None, parts))}.json"
     if chosen.separate:
         choose_beside(parser, chosen)
     else:
@@ -82,9 +82,11 @@ def choose_beside(parser, chosen):
     """Fills in the workloads of what is measured in a way of its own."""
     beside = [name for name in chosen.workload if name != chosen.separate]
     allowed = SEPARATE[chosen.separate]
-    if chosen.type != "cpu" or chosen.peer or not set(beside) <= set(allowed):
+    if chosen.peer or not set(beside) <= set(allowed):
         only = " but networks" if allowed else ""
-        parser.error(f"{chosen.separate} is measured on a cpu, without --peer and with no other workload{only}")
+        parser.error(f"{chosen.separate} is measured without --peer and with no other workload{only}")
+    if chosen.separate == "barriers" and chosen.type != "cpu":
+        parser.error("barriers is measured on a cpu")
     chosen.groups = [] if chosen.cells or beside else [chosen.separate]
     chosen.workload = beside or list(allowed)
 
@@ -151,7 +153,7 @@ def run_workload(command, workload, device):
 
 def measure(commands, workloads, rounds, device, minutes=float("inf")):
     """Runs all in turn. Returns runs[workload][system], a list of what run_workload returned; a failure ends a list."""
-    able = lambda workload: [name for name in commands if does(systems.peer_of(name), workload)]
+    able = lambda workload: [name for name in commands if does(systems.peer_of(name), workload, device)]
     runs = {workload: {name: [] for name in able(workload)} for workload in workloads}
     started = time.monotonic()
     for number in range(1, rounds + 1):
@@ -190,10 +192,10 @@ def compare(chosen, gpu=None):
         print("benchmarks/RESULTS.md has the new figures.")
 
 
-def compare_separately(chosen):
+def compare_separately(chosen, gpu=None):
     try:
         if chosen.separate == "ops":
-            figures = ops_compare.compare(chosen.json, chosen.minutes, chosen.cells)
+            figures = ops_compare.compare(chosen.json, chosen.minutes, chosen.cells, chosen.device, gpu)
             text, enough = ops_compare.results(figures), figures["complete"]
         else:
             figures = barriers_compare.compare(chosen.json, chosen.workload, chosen.rounds)
@@ -202,7 +204,7 @@ def compare_separately(chosen):
         sys.exit(f"{chosen.separate} cannot be measured: {reason}")
     print(f"{text}\n\nAll figures are in {chosen.json}.")
     if enough and chosen.groups:
-        report.write_part(RESULTS, report.command_of(chosen.separate, gpu=None), text)
+        report.write_part(RESULTS, report.command_of(chosen.separate, gpu), text)
         print("benchmarks/RESULTS.md has the new figures.")
 
 
@@ -214,13 +216,11 @@ def main():
         files.check(chosen.json)
     except OSError as error:
         sys.exit(f"--json: {chosen.json} cannot be written: {error}")
-    if chosen.separate:
-        compare_separately(chosen)
-        return
     try:
-        compare(chosen, None if chosen.type == "cpu" else machine.gpu(chosen.device))
+        run = compare_separately if chosen.separate else compare
+        run(chosen, None if chosen.type == "cpu" else machine.gpu(chosen.device))
     except machine.NoGpu as reason:
-        print(report.table({"rows": [], "absent": dict.fromkeys(["asyncgrad", *chosen.peer], str(reason))}))
+        print(report.table({"rows": [], "absent": dict.fromkeys(["asyncgrad", *(chosen.peer or ())], str(reason))}))
         print("\nNothing was measured.")
 
 

@@ -60,6 +60,9 @@ class Steps:
                 if len(self.first) < self.FIRST * len(self.parts):
                     self.first.append(loss.detach())
 
+    def forget_peak(self):
+        self.system.forget_peak()
+
     def figures(self):
         return {"losses": [loss.item() for loss in self.first], **self.system.figures()}
 

@@ -1,4 +1,4 @@
-"""Times cells of ops.py on one system, whose name it is given: ops_NAME.py.
+"""Times cells of ops.py on one system and a device, whose names it is given: ops_NAME.py.
 
 A line of JSON that comes in is a cell, and one goes out for each: its seconds, or why it failed. The first line that goes
 out has the system's version and the operations that it lacks. A cell that comes twice in a row is prepared once.
@@ -90,7 +90,9 @@ def answers(system, lines):
 
 
 def main():
-    system = importlib.import_module(f"ops_{sys.argv[1]}")
+    name, device = sys.argv[1:]
+    system = importlib.import_module(f"ops_{name}")
+    system.use(device)
     wanted = {cell.op for cell in ops.cells()}
     lacks = sorted(op for op in wanted if op not in system.MADE and system.function(op) is None)
     print(json.dumps({"version": system.VERSION, "lacks": lacks}), flush=True)

@@ -2,6 +2,7 @@
 import asyncgrad as ag
 
 VERSION = ag.__version__
+use = ag.set_default_device
 set_threads = None  # the default number of workers is taken
 wait = ag.wait_all
 without_gradient = ag.no_grad

@@ -17,6 +17,7 @@ import machine
 import ops
 import report
 import systems
+from workloads import type_of
 
 CELL_LIMIT_S = 60
 TURNS = 2
@@ -212,24 +213,27 @@ def tables(figures):
     return text + ("\n\nWithout a ratio:\n\n" + "\n".join(failed) if failed else "")
 
 
-def start(device_type="cpu"):
+def start(device):
     """The workers, by system. Throws Unavailable."""
-    program = systems.HERE / "op_worker.py"
-    commands = {"asyncgrad": [*systems.asyncgrad_in_python("op_worker.py"), "asyncgrad"]}
-    commands |= systems.settings("pytorch", [systems.environment("pytorch"), program, "pytorch"], device_type)
+    program, device_type = "op_worker.py", type_of(device)
+    python, _ = systems.PEERS[device_type]["pytorch"]()
+    commands = {"asyncgrad": [*systems.asyncgrad_in_python(program), "asyncgrad", device]}
+    commands |= systems.settings("pytorch", [python, systems.HERE / program, "pytorch", device], device_type)
     return {system: Worker(command) for system, command in commands.items()}
 
 
-def compare(path, minutes, pattern=None):
-    """Measures, prints and writes the figures to `path`. Returns them; `pattern` takes only cells with such names."""
-    workers = start()
+def compare(path, minutes, pattern=None, device="cpu", gpu=None):
+    """Measures, prints and writes the figures to `path`. Returns them; `pattern` takes only cells with such names.
+    `gpu`: machine.gpu()'s answer for the device if that is one."""
+    workers = start(device)
     try:
         lacking = {op for worker in workers.values() for op in worker.hello["lacks"]}
         cells = [cell for cell in ops.cells() if cell.op not in lacking and re.search(pattern or "", cell.name)]
         versions = {systems.peer_of(system): worker.hello["version"] for system, worker in workers.items()}
-        of_what = {"processor": machine.processor(), "versions": versions, "built": systems.built(), "cells": pattern}
+        machines = {"processor": machine.processor(), "gpu": gpu}
+        of_what = machines | {"versions": versions, "built": systems.built(), "cells": pattern}
         log = Log(path.with_suffix(".jsonl"), of_what, [cell.name for cell in cells])
-        with machine.Observed() as observed:
+        with machine.Observed(gpu) as observed:
             measure(cells, workers, log, minutes)
             for worker in workers.values():
                 worker.close()

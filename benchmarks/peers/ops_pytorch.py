@@ -3,16 +3,26 @@
 What PyTorch alone gives as a view, such as a transposed matrix, is copied, so that both systems have the values in order.
 """
 import torch
+from system_pytorch import use_gpu
 from torch import nn
 from torch.nn import functional
 
 VERSION = torch.__version__
 set_threads = torch.set_num_threads
 without_gradient = torch.inference_mode
+device = "cpu"  # of all that is made here
 
 
 def wait():
     """PyTorch computes within the call on a CPU."""
+
+
+def use(name):
+    global device, set_threads, wait
+    device = name
+    if device != "cpu":
+        use_gpu(device)
+        set_threads, wait = None, torch.cuda.synchronize
 
 
 def forget_cache():
@@ -22,10 +32,11 @@ def forget_cache():
 def operand(kind, shape, with_gradient):
     kind, _, below = kind.partition(":")
     if kind == "integers":
-        return torch.randint(0, int(below), shape)
+        return torch.randint(0, int(below), shape, device=device)
     if kind == "boolean":
-        return torch.randn(shape) > 0
-    x = torch.rand(shape) + 0.5 if kind in ("positive", "constant") else torch.randn(shape)
+        return torch.randn(shape, device=device) > 0
+    draw = torch.rand if kind in ("positive", "constant") else torch.randn
+    x = draw(shape, device=device) + (0.5 if draw is torch.rand else 0)
     return x.requires_grad_() if with_gradient and kind != "constant" else x
 
 
@@ -40,7 +51,7 @@ ones_like = torch.ones_like
 
 def layer(kind):
     def make(operands, hidden, layers):
-        net = kind(operands[0].shape[-1], hidden, layers)
+        net = kind(operands[0].shape[-1], hidden, layers).to(device)
         return lambda: net(operands[0])[0], list(net.parameters())
 
     return make
@@ -190,11 +201,14 @@ FUNCTIONS = {
     "tile": lambda x, reps: torch.tile(x, reps),
     "repeat": lambda x, repeats, axis: torch.repeat_interleave(x, repeats, axis),
     "astype": lambda x, dtype: x.to(getattr(torch, dtype)),
-    "full": lambda n: torch.full((n,), 2.5),
-    "arange": lambda n: torch.arange(n),
-    "randint": lambda n: torch.randint(0, 1000, (n,)),
-    "permutation": torch.randperm,
-    "bernoulli": lambda n: torch.rand(n) < 0.5,
+    "zeros": lambda n: torch.zeros(n, device=device),
+    "full": lambda n: torch.full((n,), 2.5, device=device),
+    "arange": lambda n: torch.arange(n, device=device),
+    "rand": lambda n: torch.rand(n, device=device),
+    "randn": lambda n: torch.randn(n, device=device),
+    "randint": lambda n: torch.randint(0, 1000, (n,), device=device),
+    "permutation": lambda n: torch.randperm(n, device=device),
+    "bernoulli": lambda n: torch.rand(n, device=device) < 0.5,
     "max_pool2d": functional.max_pool2d,
     "avg_pool2d": functional.avg_pool2d,
     "max_pool1d": functional.max_pool1d,

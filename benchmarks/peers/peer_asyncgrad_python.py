@@ -42,6 +42,7 @@ def asnumpy():
 
 
 if __name__ == "__main__":
+    ag.set_default_device(stopwatch.command_line()[2])
     wait = lambda y: y.wait()
     stopwatch.main(
         ag.__version__,

@@ -1,14 +1,16 @@
 """The workloads on PyTorch; others import from it what they do in other ways."""
+import functools
+
 import networks
 import stopwatch
 import torch
-from system_pytorch import System
+from system_pytorch import System, use_gpu
 from torch import nn
 from trials_pytorch import TRIALS
 
 _, _, DEVICE = stopwatch.command_line()
 if DEVICE != "cpu":
-    torch.cuda.set_device(DEVICE)  # whose stream is waited for, and captured
+    use_gpu(DEVICE)
 
 
 def increments():
@@ -145,6 +147,6 @@ if __name__ == "__main__":
             "products": products,
             "products_queued": products,
             **TRIALS,
-            **networks.workloads(System),
+            **networks.workloads(functools.partial(System, DEVICE)),
         }
     )

@@ -7,7 +7,7 @@ import functools
 
 import networks
 import torch
-from peer_pytorch import at_precision, chapter_batch, chapter_net, l2_loss, main
+from peer_pytorch import DEVICE, at_precision, chapter_batch, chapter_net, l2_loss, main
 from system_pytorch import System
 
 
@@ -34,7 +34,7 @@ main(
     {
         "chapter_step": chapter_step,
         "chapter_step_tf32": at_precision("high", chapter_step),
-        **networks.workloads(functools.partial(System, compiles=True)),
+        **networks.workloads(functools.partial(System, DEVICE, compiles=True)),
     },
     set_threads=None,
 )

@@ -64,8 +64,13 @@ def memory(ours, settings):
     for name, field in (("asyncgrad_peak_bytes", "peak_bytes"), ("asyncgrad_growth_bytes", "growth_bytes")):
         if field in ours[-1]:
             figures[name] = statistics.median(run[field] for run in ours)
-    grown = [statistics.median(run["growth_bytes"] for run in done) for done in settings if "growth_bytes" in done[-1]]
-    return figures | ({"peer_peak_bytes": min(grown)} if grown else {})
+    of_peer = [statistics.median(map(taken, done)) for done in settings if taken(done[-1]) is not None]
+    return figures | ({"peer_peak_bytes": min(of_peer)} if of_peer else {})
+
+
+def taken(run):
+    """The bytes that a run of a peer took: its own figure on a GPU, the growth of its resident set on a CPU."""
+    return run.get("peak_bytes", run.get("growth_bytes"))
 
 
 def compared(runs, workload):
@@ -177,6 +182,12 @@ def network_cells(rows):
     )
 
 
+def without_empty_columns(header, lines):
+    """The same without columns in which no line has anything, such as those of a peer that did not take part."""
+    kept = [column for column in range(len(header)) if any(line[column] for line in lines)]
+    return [[line[column] for column in kept] for line in (header, *lines)]
+
+
 def table(all_figures):
     """The rows of networks in a table of their own, then the others."""
     of_networks, lines = {}, []
@@ -188,8 +199,8 @@ def table(all_figures):
     lines += [("all", peer, "", "", "", reason) for peer, reason in all_figures["absent"].items()]
     tables = []
     if of_networks:
-        rows = map(network_cells, of_networks.values())
-        tables.append(markdown(OF_NETWORKS_HEADER, rows, range(1, len(OF_NETWORKS_HEADER))))
+        header, *rows = without_empty_columns(OF_NETWORKS_HEADER, list(map(network_cells, of_networks.values())))
+        tables.append(markdown(header, rows, range(1, len(header))))
     if lines or not tables:
         tables.append(markdown(HEADER, lines, NUMBERS))
     return "\n\n".join(tables)

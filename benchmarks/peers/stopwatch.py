@@ -1,8 +1,8 @@
 """How a system in Python is timed; stopwatch.h does the same in C++.
 
 A system is a program that takes a workload's name, a number of units and a device, warms up, and prints one line of
-JSON: its version, the seconds of one unit, as the median over repetitions of so many units, and how much its resident
-memory grew from the first unit on.
+JSON: its version, the seconds of one unit, as the median over repetitions of so many units, and on a CPU how much its
+resident memory grew from the first unit on.
 """
 import json
 import os
@@ -77,18 +77,23 @@ def increments(zeros, wait, each=False):
 
 def main(version, workloads, wait=lambda: None, set_threads=None):
     """Does what the command line says. workloads: name -> function that prepares it and returns run(units), which
-    does so many units; run.figures(), if there is one, gives more that is printed. wait() returns when all that was
+    does so many units; run.figures(), if there is one, gives more that is printed, such as a peak of memory, which
+    run.forget_peak() starts again once all is warm. wait() returns when all that was
     queued is computed; not needed if run() waits itself. With set_threads(n) the better number of threads is taken."""
-    name, units, _device = command_line()
+    name, units, device = command_line()
     if name not in workloads:
         sys.exit(f"there is no workload {name} here")
     run = workloads[name]()
     wait()
-    growth = ResidentGrowth()
+    growth = ResidentGrowth() if device == "cpu" else None
     repeat(run, units, wait, at_least_s=0.5, at_least=1)
+    if hasattr(run, "forget_peak"):
+        run.forget_peak()
     threads = {"threads": choose_threads(set_threads, run, units, wait)} if set_threads else {}
     times = repeat(run, units, wait, at_least_s=1, only_queue=name.endswith("_queued"))
     if sys.stdout is None:
         sys.exit("standard output is closed")
-    figures = {"version": version, "seconds": statistics.median(times) / units, "growth_bytes": growth.peak_bytes()}
+    figures = {"version": version, "seconds": statistics.median(times) / units}
+    if growth:
+        figures["growth_bytes"] = growth.peak_bytes()
     print(json.dumps(figures | threads | (run.figures() if hasattr(run, "figures") else {})))

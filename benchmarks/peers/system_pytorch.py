@@ -5,6 +5,13 @@ from torch import nn
 from torch.nn import functional
 
 
+def use_gpu(device):
+    """Computes there as who cares for speed does, in float32, as products are without being asked."""
+    torch.cuda.set_device(device)  # whose stream is waited for, and captured
+    torch.backends.cudnn.benchmark = True  # convolutions by the fastest algorithm
+    torch.backends.cudnn.allow_tf32 = False
+
+
 class Attention(nn.Module):
     """Attention with several heads; the mask is true where a key is seen."""
 
@@ -25,22 +32,29 @@ ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU}
 
 
 class System(networks.Drawn):
-    def __init__(self, compiles=False):
+    def __init__(self, device="cpu", compiles=False):
         super().__init__()
-        self.compiles = compiles
+        self.device, self.compiles = device, compiles
 
     def compiled(self, function):
         return torch.compile(function) if self.compiles else function
 
+    def forget_peak(self):
+        if self.device != "cpu":
+            torch.cuda.reset_peak_memory_stats()
+
     def figures(self):
-        return {}
+        return {} if self.device == "cpu" else {"peak_bytes": torch.cuda.max_memory_allocated()}
+
+    def _words(self, shape):
+        words = torch.frombuffer(bytearray(self.words(torch.Size(shape).numel())), dtype=torch.int32)
+        return words.reshape(shape).to(self.device)
 
     def _uniform(self, shape, scale):
-        count = torch.Size(shape).numel()
-        words = torch.frombuffer(bytearray(self.words(count)), dtype=torch.int32)
-        return (words.float() * (scale * 2**-31)).reshape(shape)
+        return self._words(shape).float() * (scale * 2**-31)
 
     def _register(self, layer, drawn=True):
+        layer.to(self.device)
         with torch.no_grad():
             for parameter in layer.parameters():
                 if drawn:
@@ -59,8 +73,10 @@ class System(networks.Drawn):
         return self._uniform(shape, 3**0.5)
 
     def integers(self, below, *shape):
-        words = torch.frombuffer(bytearray(self.words(torch.Size(shape).numel())), dtype=torch.int32)
-        return ((words.long() & 0x7FFFFFFF) % below).reshape(shape)
+        return (self._words(shape).long() & 0x7FFFFFFF) % below
+
+    def arange(self, count):
+        return torch.arange(count, device=self.device)
 
     def conv(self, inputs, outputs, kernel, stride=1, padding=0, groups=1, bias=True, activation=None):
         layer = nn.Conv2d(inputs, outputs, kernel, stride, padding, groups=groups, bias=bias)
@@ -100,7 +116,7 @@ class System(networks.Drawn):
 
     max_pool, avg_pool = nn.MaxPool2d, nn.AvgPool2d
     cross_entropy = staticmethod(functional.cross_entropy)
-    arange, concat = staticmethod(torch.arange), staticmethod(torch.cat)
+    concat = staticmethod(torch.cat)
     relu, sigmoid, tanh, softplus = map(staticmethod, (torch.relu, torch.sigmoid, torch.tanh, functional.softplus))
 
     @staticmethod

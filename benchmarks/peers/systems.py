@@ -93,9 +93,10 @@ ASYNCGRAD = [ROOT / "build" / "release" / "peer_asyncgrad"]
 
 
 def asyncgrad_in_python(program="peer_asyncgrad_python.py"):
-    """The command of a program that uses asyncgrad's Python package."""
-    package = ROOT / "build" / "release" / "python"
-    return ["env", f"PYTHONPATH={package}", ENVIRONMENTS / "python" / "bin" / "python", HERE / program]
+    """The command of a program that uses asyncgrad's Python package. Without the environment in which that was built
+    this machine's own Python runs it, which then needs the same packages."""
+    package, python = ROOT / "build" / "release" / "python", ENVIRONMENTS / "python" / "bin" / "python"
+    return ["env", f"PYTHONPATH={package}", python if python.exists() else sys.executable, HERE / program]
 
 
 def built():

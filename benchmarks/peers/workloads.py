@@ -102,7 +102,7 @@ WORKLOADS |= PYTHON
 
 OF_NETWORKS = {
     f"network_{name}": Workload(
-        f"a training step of {network.what}", cpu=network.units, peers=("pytorch", "pytorch_compiled")
+        f"a training step of {network.what}; float32", cpu=network.units, gpu=10, peers=("pytorch", "pytorch_compiled")
     )
     for name, network in NETWORKS.items()
 }
@@ -120,13 +120,20 @@ BY_DEFAULT = ("basics", "trials", "python")  # the other groups take an hour eac
 IN_PYTHON = (*PYTHON, *OF_NETWORKS)  # asyncgrad does these by its Python package
 
 
-# Systems that do no more than these.
+# Systems that do no more than these. To compile the networks takes longer than a GPU has time for them.
 STEPS = ("chapter_step", "chapter_step_tf32")
 ONLY = {
-    "numpy": ("randn", "python_asnumpy", *(workload for workload in WORKLOADS if workload.startswith("product_"))),
-    "pytorch_compiled": (*STEPS, *OF_NETWORKS),
-    "pytorch_graphs": STEPS,
+    "cpu": {
+        "numpy": ("randn", "python_asnumpy", *(workload for workload in WORKLOADS if workload.startswith("product_"))),
+        "pytorch_compiled": (*STEPS, *OF_NETWORKS),
+    },
+    "cuda": {"pytorch_compiled": STEPS, "pytorch_graphs": STEPS},
 }
+
+
+def type_of(device):
+    """"cuda" of "cuda:0"."""
+    return device.split(":")[0]
 
 
 def units(workload, device):
@@ -134,9 +141,10 @@ def units(workload, device):
     return WORKLOADS[workload].cpu if device == "cpu" else WORKLOADS[workload].gpu
 
 
-def does(system, workload):
-    """Whether a system does a workload at all."""
+def does(system, workload, device="cpu"):
+    """Whether a system does a workload of the device at all."""
     if system == "asyncgrad":
         return True
     peers, like = WORKLOADS[workload].peers, WORKLOADS[workload].like
-    return like is None and (peers is None or system in peers) and workload in ONLY.get(system, WORKLOADS)
+    only = ONLY[type_of(device)].get(system, WORKLOADS)
+    return like is None and (peers is None or system in peers) and workload in only

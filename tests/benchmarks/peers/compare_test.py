@@ -3,6 +3,7 @@ import contextlib
 import hashlib
 import importlib.util
 import io
+import json
 import shutil
 import statistics
 import sys
@@ -107,18 +108,69 @@ class Compare(unittest.TestCase):
         self.assertEqual(systems.settings("pytorch", ["run"], "cuda"), {"pytorch": ["run"]})
 
     def test_a_network_is_one_line_with_eager_and_compiled_peers(self):
-        def ran(seconds, *losses):
-            return [{"version": "1", "seconds": seconds, "losses": losses, "growth_bytes": 2**20, "peak_bytes": 3 * 2**20}]
+        def ran(seconds, *losses, **more):
+            return [{"version": "1", "seconds": seconds, "losses": losses, "growth_bytes": 2**20, **more}]
 
         name = "network_lenet"
-        runs = {name: {"asyncgrad": ran(1, 4.0), "pytorch/keeping": ran(2, 4.001), "pytorch_compiled": ran(4, 4.0)}}
+        ours = ran(1, 4.0, peak_bytes=3 * 2**20)
+        runs = {name: {"asyncgrad": ours, "pytorch/keeping": ran(2, 4.001), "pytorch_compiled": ran(4, 4.0)}}
         table = report.table(report.figures(runs, {}, OBSERVED))
         line = r"\| network_lenet +\| 1 s +\| 2 s +\| 0.50 +\| 4 s +\| 0.25 +\| 3 MiB +\| 1 MiB +\| 1 MiB +\| 2e-04 +\|"
         self.assertRegex(table, line)
         runs[name]["pytorch/keeping"] = ran(2, 4.1)
         self.assertRegex(report.table(report.figures(runs, {}, OBSERVED)), r"\| \*\*2e-02\*\* ")
-        runs["network_unet"] = {"asyncgrad": ran(1, 4.0), "pytorch/keeping": ran(2, 4.01), "pytorch_compiled": [{"failed": "no"}]}
+        runs["network_unet"] = {"asyncgrad": ours, "pytorch/keeping": ran(2, 4.01), "pytorch_compiled": [{"failed": "no"}]}
         self.assertRegex(report.table(report.figures(runs, {}, OBSERVED)), r"\| network_unet .* 2e-03 +\|")  # batch norm
+
+    def test_networks_on_a_gpu_have_the_systems_own_figures_of_memory_and_no_columns_of_who_is_not_there(self):
+        ours = [{"version": "1", "seconds": 1, "losses": [4.0], "peak_bytes": 3 * 2**20}]
+        theirs = [{"version": "2", "seconds": 2, "losses": [4.0], "peak_bytes": 5 * 2**20}]
+        runs = {"network_lenet": {"asyncgrad": ours, "pytorch": theirs}}
+        figures = report.figures(runs, {}, OBSERVED_GPU)
+        self.assertEqual(figures["rows"][0]["peer_peak_bytes"], 5 * 2**20)
+        header, _, line = report.table(figures).splitlines()
+        self.assertRegex(header, r"^\| workload +\| asyncgrad +\| PyTorch +\| ratio +\| peak live +\| PyTorch's +\| losses differ by \|$")
+        self.assertRegex(line, r"^\| network_lenet +\| 1 s +\| 2 s +\| 0.50 +\| 3 MiB +\| 5 MiB +\| 0e\+00 +\|$")
+        self.assertTrue(workloads.does("pytorch", "network_lenet", "cuda:0"))
+        self.assertFalse(workloads.does("pytorch_compiled", "network_lenet", "cuda:0"))
+        self.assertTrue(workloads.does("pytorch_compiled", "network_lenet", "cpu"))
+
+    def test_a_part_of_the_results_is_for_the_networks_on_a_gpu(self):
+        path = self.folder / "RESULTS.md"
+        shutil.copy(ROOT / "benchmarks" / "RESULTS.md", path)
+        runs = {"network_lenet": {"asyncgrad": took(1), "pytorch": took(10)}}
+        report.write_results(path, report.figures(runs, {}, OBSERVED_GPU), ["networks"])
+        part = path.read_text().split(report.begin("scripts/compare.sh --device cuda:0 --workload networks"))[1]
+        self.assertRegex(part, r"\| network_lenet +\| 1 s +\| 10 s +\| 0.10 +\|")
+        self.assertIn("- `network_lenet`: a training step of LeNet on 256 images 28×28; float32\n", part)
+
+    def test_the_package_runs_in_its_environment_or_in_this_python(self):
+        python = self.folder / "python" / "bin" / "python"
+        with mock.patch.object(systems, "ENVIRONMENTS", self.folder):
+            self.assertEqual(systems.asyncgrad_in_python("a.py")[2:], [sys.executable, systems.HERE / "a.py"])
+            python.parent.mkdir(parents=True)
+            python.touch()
+            self.assertEqual(systems.asyncgrad_in_python()[2:], [python, systems.HERE / "peer_asyncgrad_python.py"])
+
+    def test_peaks_of_memory_begin_once_all_is_warm(self):
+        class Run:
+            done = []
+
+            def __call__(self, units):
+                self.done.append(units)
+
+            def forget_peak(self):
+                self.done.append("forget")
+
+            def figures(self):
+                return {"peak_bytes": 7}
+
+        argv = mock.patch.object(sys, "argv", ["peer", "work", "5", "cuda:0"])
+        repeat = mock.patch.object(stopwatch, "repeat", lambda run, units, *_, **__: [run(units) or 1.0])
+        with argv, repeat, contextlib.redirect_stdout(io.StringIO()) as said:
+            stopwatch.main("1.0", {"work": Run})
+        self.assertEqual(Run.done, [5, "forget", 5])
+        self.assertEqual(json.loads(said.getvalue()), {"version": "1.0", "seconds": 0.2, "peak_bytes": 7})
 
     def test_two_workers_are_compared_with_two_processes(self):
         def run(name, workers, barrier):
@@ -268,6 +320,9 @@ class Compare(unittest.TestCase):
         self.assertIn("chapter_step_graph", chosen.workload)
         self.assertNotIn("tiny_mlp_step", chosen.workload)
         self.assertEqual(chosen.groups, ["basics"])
+        self.assertFalse(set(chosen.workload) & set(workloads.OF_NETWORKS))
+        chosen = compare.options(["--device", "cuda:0", "--workload", "networks"])
+        self.assertEqual((chosen.workload, chosen.groups), (list(workloads.OF_NETWORKS), ["networks"]))
         chosen = compare.options(["--device", "cuda:0", "--workload", "chapter_step_graph"])
         self.assertEqual(chosen.workload, ["chapter_step", "chapter_step_graph"])
         self.assertEqual(chosen.groups, [])
@@ -277,12 +332,14 @@ class Compare(unittest.TestCase):
         self.assertEqual(compare.options(["--workload", "networks"]).groups, ["networks"])
         ops = compare.options(["--workload", "ops", "--cells", "conv"])
         self.assertEqual((ops.separate, ops.groups, ops.json.name), ("ops", [], "compare_cells.json"))
+        ops = compare.options(["--workload", "ops", "--device", "cuda:0"])
+        self.assertEqual((ops.separate, ops.groups, ops.json.name), ("ops", ["ops"], "compare_ops_gpu.json"))
         barriers = compare.options(["--workload", "barriers"])
         self.assertEqual((barriers.workload, barriers.groups), (list(workloads.OF_NETWORKS), ["barriers"]))
         barriers = compare.options(["--workload", "network_gan", "--workload", "barriers"])
         self.assertEqual((barriers.workload, barriers.groups), (["network_gan"], []))
         without_sense = (["--device", "tpu"], ["--minutes", "nan"], ["--rounds", "0"], ["--cells", "conv"])
-        without_sense += (["--workload", "ops", "--workload", "adam"], ["--workload", "ops", "--device", "cuda:0"])
+        without_sense += (["--workload", "ops", "--workload", "adam"], ["--workload", "barriers", "--device", "cuda:0"])
         without_sense += (["--workload", "barriers", "--workload", "ops"], ["--workload", "ops", "--peer", "pytorch"])
         for wrong in (*without_sense, ["--peer", "pytorch_graphs"], ["--device", "cuda:0", "--workload", "adam"]):
             with contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
@@ -298,6 +355,13 @@ class Compare(unittest.TestCase):
         for system in ("asyncgrad", "pytorch", "pytorch_compiled", "pytorch_graphs"):
             self.assertRegex(said.getvalue(), rf"\| all +\| {system} .*\| there is no cuda:7 here \|")
         self.assertIn("Nothing was measured.", said.getvalue())
+
+    def test_operations_are_not_measured_where_there_is_no_gpu(self):
+        no_gpu = mock.patch.object(machine, "gpu", side_effect=machine.NoGpu("there is no cuda:7 here"))
+        arguments = ["compare.py", "--workload", "ops", "--device", "cuda:7", "--json", str(self.folder / "compare.json")]
+        with no_gpu, mock.patch.object(sys, "argv", arguments), contextlib.redirect_stdout(io.StringIO()) as said:
+            compare.main()
+        self.assertRegex(said.getvalue(), r"\| all +\| asyncgrad .*\| there is no cuda:7 here \|")
 
     def test_a_gpu_is_asked_for_by_its_number(self):
         for name, body in (("knows", "echo 'Hot GPU, 1.2'"), ("fails", "echo No devices were found; exit 6")):
