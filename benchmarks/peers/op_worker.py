@@ -86,7 +86,8 @@ def answers(system, lines):
             yield prepared.measure()
         except Exception as error:
             prepared = None
-            yield {"failed": f"{type(error).__name__}: {error}"}
+            reason = str(error).partition("\n")[0]  # for a line of a list
+            yield {"failed": f"{type(error).__name__}: {reason}"}
 
 
 def main():

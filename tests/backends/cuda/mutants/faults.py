@@ -138,9 +138,9 @@ FAULTS = [
     Fault("rows of two steps are one", "kernels/ctc.cu", "index % kept * row_states", "0 * row_states", "*ctc*:CudaCtc.*"),
     # --- Sorts and scans
     Fault("a thread's equal keys change places", "kernels/sorted_places.cuh", "order_.is_less(keys_[k + 1], keys_[k])",
-          "!order_.is_less(keys_[k], keys_[k + 1])", "*argsort*:CudaPut.*"),
+          "!order_.is_less(keys_[k], keys_[k + 1])", "*argsort*"),
     Fault("equal keys of two stretches change places", "kernels/sorted_places.cuh", "i == n_x || order_.is_less(of_y, of_x)",
-          "i == n_x || !order_.is_less(of_x, of_y)", "*argsort*:CudaPut.*"),
+          "i == n_x || !order_.is_less(of_x, of_y)", "*argsort*"),
     Fault("a stretch's end is a line's", "kernels/sorted_places.cuh", "second(axis - begin - first < size ? axis - begin - first : size)",
           "second(axis - begin - first)", "*argsort*"),
     Fault("barrier left out before sorted elements are written", "kernels/sorted_places.cuh",
