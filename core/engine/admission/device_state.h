@@ -85,8 +85,9 @@ struct DeviceState final : DeviceMemory {
   // The executor of sources; null if there has been no source. Acquire, release: a thread that queues may find it just
   // made.
   std::atomic<Executor*> sources{nullptr};
-  // The same for collectives.
+  // The same for collectives, and how many of them may run at once.
   std::atomic<Executor*> collectives{nullptr};
+  int collective_threads = 0;
   std::unique_ptr<DeviceOrder> order;
   // The reason why the device has stopped; null while it works. Release, acquire: a thread that reads it sees the
   // message.

@@ -63,6 +63,7 @@ void FrontEnd::submit(const Submission& submission) {
     Executor* executor = nullptr;
     std::optional<Executors::Visit> visit;
     std::uint64_t with_room = 0;
+    std::int64_t patience_us = 0;
     bool is_immediate = false;
     {
       const SpinLockGuard lock(queue_.lock());
@@ -74,6 +75,7 @@ void FrontEnd::submit(const Submission& submission) {
       executor = &route.executor;
       visit.emplace(queue_.context().executors);
       if (outcome == ProgramQueue::Outcome::full) with_room = queue_.number_with_room();
+      if (outcome == ProgramQueue::Outcome::stand_back) patience_us = queue_.patience_us();
     }
     wakeups.send();
     if (outcome == ProgramQueue::Outcome::catch_up) {
@@ -91,7 +93,7 @@ void FrontEnd::submit(const Submission& submission) {
         wait_until(queue_, {.number = with_room, .all = true}, UINT64_MAX);
         break;
       case ProgramQueue::Outcome::stand_back:
-        stand_back(queue_);
+        stand_back(queue_, patience_us);
         may_pass = true;
         break;
       case ProgramQueue::Outcome::catch_up:

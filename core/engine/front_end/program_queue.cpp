@@ -41,11 +41,16 @@ std::uint64_t ProgramQueue::number_with_room() const {
 }
 
 // It doubles with every operation that was queued meanwhile: what is queued while threads wait is finished before long,
-// unless single operations take longer than the longest patience.
+// unless single operations take longer than the longest patience. Only a function of the program may wait for what a
+// thread is about to queue: while one is the oldest operation, patience is short, and stays so.
 std::int64_t ProgramQueue::patience_us() const {
-  constexpr std::int64_t shortest_us = 100'000;
+  constexpr std::int64_t of_functions_us = 20'000, shortest_us = 100'000;
   constexpr int max_doublings = 6;
   if (!is_idle_wanted() || IdleWanted::count_here() > 0) return 0;
+  const std::uint64_t oldest = context_.ring.oldest().load(std::memory_order_seq_cst);
+  if (oldest < next_number()) {
+    if (runs_function(context_.ring.at(oldest).invocation.op)) return of_functions_us;
+  }
   return shortest_us << std::min(passes_.load(std::memory_order_relaxed), max_doublings);
 }
 

@@ -108,7 +108,7 @@ class ProgramQueue final : public StagingArea {
   // they queue, or it might wait for ever.
   class IdleWanted;
   // How long a thread stands back: in microseconds; 0 if no thread wants it, or the calling thread itself does.
-  std::int64_t patience_us() const;
+  std::int64_t patience_us() const ASYNCGRAD_REQUIRES(lock_);
   bool is_idle_wanted() const { return idle_wanted_.load(std::memory_order_relaxed) > 0; }
   // Called in the child of a fork, in which no other thread waits.
   void forget_threads();

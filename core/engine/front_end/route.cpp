@@ -23,12 +23,22 @@ void throw_no_route(const DeviceState& device, const Submission& submission) {
                   : fmt::format("has no kernel for {}{}", name, elsewhere));
 }
 
+namespace {
+
+const DeviceState& computing_copy(const Submission& submission) {
+  const DeviceState& device = state_of(*submission.operands[0].impl->storage);
+  const DeviceState& from = state_of(*submission.operands[1].impl->storage);
+  return from.is_asynchronous && !device.is_asynchronous ? from : device;
+}
+
+}  // namespace
+
 Route route_of_copy(const Submission& submission) {
   const DeviceState& device = state_of(*submission.operands[0].impl->storage);
   const DeviceState& from = state_of(*submission.operands[1].impl->storage);
   if (device.executor.load(std::memory_order_relaxed) == nullptr) throw_no_route(device, submission);
   if (from.executor.load(std::memory_order_relaxed) == nullptr) throw_no_route(from, submission);
-  const DeviceState& computing = from.is_asynchronous && !device.is_asynchronous ? from : device;
+  const DeviceState& computing = computing_copy(submission);
   const std::atomic<Executor*>& executor = &from == &device ? device.executor : computing.copies;
   return route_on(computing, executor.load(std::memory_order_relaxed), submission);
 }
@@ -40,7 +50,10 @@ Route route_of_source(const Submission& submission) {
 }
 
 std::int64_t work_of(const Submission& submission) {
-  const Route route = route_of(submission);
+  const DeviceState& device =
+      submission.op == Op::copy ? computing_copy(submission) : state_of(*submission.operands[0].impl->storage);
+  const Kernel& kernel = kernel_on(device, submission);
+  if (kernel.run == nullptr) throw_no_route(device, submission);
   const std::size_t count = submission.operands.size();
   std::vector<Operand> operands(count);
   std::vector<View> views(count);
@@ -49,13 +62,13 @@ std::int64_t work_of(const Submission& submission) {
     set_operand(operands[i], views[i], submission.operands[i]);
     bytes += value_bytes(views[i].shape, views[i].dtype);
   }
-  const Invocation invocation{.kernel = &route.kernel,
+  const Invocation invocation{.kernel = &kernel,
                               .operands = operands.data(),
                               .views = views.data(),
                               .attributes = submission.attributes,
                               .operand_count = static_cast<int>(count),
                               .op = submission.op};
-  return std::max(cost_of(route.kernel, invocation.call()), 16 * bytes);
+  return std::max(cost_of(kernel, invocation.call()), 16 * bytes);
 }
 
 Route route_of_collective(const Submission& submission) {

@@ -15,14 +15,18 @@ struct Route {
 
 [[noreturn]] void throw_no_route(const DeviceState& device, const Submission& submission);
 
-// The route of an operation on this device. Under the front end's lock its executor is there; without it, the kernel is.
+// The kernel of an operation on this device, which may have none. Without the front end's lock, too.
+inline const Kernel& kernel_on(const DeviceState& device, const Submission& submission) {
+  const Backend& backend = *device.backend;
+  return submission.op == Op::elementwise
+             ? backend.elementwise[static_cast<const ElementwiseAttributes*>(submission.attributes)->formula]
+             : backend.kernels[static_cast<std::size_t>(submission.op)];
+}
+
+// The route of an operation on this device. Its executor is there under the front end's lock.
 // Throws Error if the device has none for it, or is not in use any more.
 inline Route route_on(const DeviceState& device, Executor* executor, const Submission& submission) {
-  const Backend& backend = *device.backend;
-  const Kernel& kernel =
-      submission.op == Op::elementwise
-          ? backend.elementwise[static_cast<const ElementwiseAttributes*>(submission.attributes)->formula]
-          : backend.kernels[static_cast<std::size_t>(submission.op)];
+  const Kernel& kernel = kernel_on(device, submission);
   if (executor == nullptr || kernel.run == nullptr) throw_no_route(device, submission);
   return {kernel, *executor};
 }

@@ -124,10 +124,10 @@ void wait_until(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) {
 }
 
 // It looks again and again instead of being called: threads rarely want the engine idle.
-void stand_back(ProgramQueue& queue) {
+void stand_back(ProgramQueue& queue, std::int64_t patience_us) {
   using std::chrono::microseconds;
   constexpr microseconds longest_pause{2000}, between_hooks{50'000};
-  const auto start = std::chrono::steady_clock::now(), end = start + microseconds(queue.patience_us());
+  const auto start = std::chrono::steady_clock::now(), end = start + microseconds(patience_us);
   const profile::WaitSpan span;
   const WaitHooks* const hooks = wait_hooks();
   const bool may_ask = hooks != nullptr && may_interrupt();

@@ -25,7 +25,18 @@ void DeviceSet::set_up(std::uint64_t next) {
   for (DeviceState* device : devices_) {
     if (device->is_asynchronous) wanted.push_back(device);
   }
-  for (DeviceState* device : devices_) Devices::remove(*device);
+  // A thread that has prepared for a source, or a collective, may be about to queue it.
+  std::vector<DeviceState*> with_sources, with_collectives;
+  for (DeviceState* device : wanted) {
+    if (device->sources.load(std::memory_order_relaxed) != nullptr) with_sources.push_back(device);
+    if (device->collectives.load(std::memory_order_relaxed) != nullptr) with_collectives.push_back(device);
+  }
+  // Those that stay can be found all the time.
+  for (DeviceState* device : devices_) {
+    device->executor.store(nullptr, std::memory_order_relaxed);
+    device->copies.store(nullptr, std::memory_order_relaxed);
+    if (std::ranges::find(wanted, device) == wanted.end()) Devices::remove(*device);
+  }
   context_.executors.clear();
   devices_.clear();
   devices_.reserve(wanted.size());
@@ -39,10 +50,13 @@ void DeviceSet::set_up(std::uint64_t next) {
       devices_.push_back(device);
       Devices::add(*device);
     } catch (...) {
+      Devices::remove(*device);
       if (refusal == nullptr) refusal = std::current_exception();
     }
   }
   if (refusal != nullptr) std::rethrow_exception(refusal);
+  for (DeviceState* device : with_sources) add_sources(*device, next);
+  for (DeviceState* device : with_collectives) add_collectives(*device, device->collective_threads, next);
 }
 
 void DeviceSet::set_up(DeviceState& device) {
@@ -92,6 +106,7 @@ void DeviceSet::add_collectives(DeviceState& device, int threads, std::uint64_t 
   device.set_order(nullptr, context_.ring.slots(), next);
   Executor& collectives = add_executor(std::make_unique<CollectiveExecutor>(context_, device, by_arrival), threads,
                                        false, "collectives of " + device.device.str());
+  device.collective_threads = threads;
   device.collectives.store(&collectives, std::memory_order_release);
 }
 
@@ -122,12 +137,12 @@ DeviceState& DeviceSet::add(Device device, std::uint64_t next) {
   const auto type = static_cast<std::size_t>(device.type);
   if (type >= Devices::types)
     throw_error("device", fmt::format("there is no type of devices with the number {}", type));
-  if (device.type == DeviceType::cpu || static_cast<std::uint8_t>(device.index) >= Devices::max_of_a_type) {
-    throw_absent(device);
-  }
   // Another thread may have come first.
   for (DeviceState* other : devices_) {
     if (other->device == device) return *other;
+  }
+  if (device.type == DeviceType::cpu || static_cast<std::uint8_t>(device.index) >= Devices::max_of_a_type) {
+    throw_absent(device);
   }
   const Backend* const backend = backends_[type] != nullptr ? backends_[type] : make_backend(device.type);
   if (backend == nullptr) throw_absent(device);

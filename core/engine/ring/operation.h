@@ -34,6 +34,9 @@
 
 namespace asyncgrad::detail {
 
+// Whether the kernel calls a function of the program, or of a library beside this one. It may wait for other threads.
+inline bool runs_function(Op op) { return op == Op::custom || op == Op::source || op == Op::collective; }
+
 class Executor;
 struct Failure;
 struct DeviceState;

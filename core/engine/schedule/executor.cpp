@@ -41,8 +41,6 @@ void set_ready(Operation& operation) {
   operation.word.store(Progress::word_of(operation.number, Progress::ready), std::memory_order_release);
 }
 
-bool is_owning(Op op) { return op == Op::custom || op == Op::source || op == Op::collective; }
-
 // A test's hook counts as long work, so that other threads do not rely on this one.
 class LongWork {
  public:
@@ -164,9 +162,12 @@ void Executor::complete(Operation& operation, Failure* failure, bool started, Tu
 
 void Executor::finish(Operation& operation, bool has_failed, Turn& turn) {
   const std::uint64_t number = operation.number;
-  // Destroyed last: the program's destructor may run arbitrary code.
+  // Destroyed last: the program's destructor may run arbitrary code. It may queue, so whoever stops this thread must not
+  // hold the front end's lock yet: this is a visit until then.
   const Op op = operation.invocation.op;
-  const std::shared_ptr<const void> owned = is_owning(op) ? std::move(operation.owned) : nullptr;
+  std::optional<Executors::Visit> visit;
+  if (runs_function(op) && operation.owned != nullptr) visit.emplace(context_.executors);
+  const std::shared_ptr<const void> owned = runs_function(op) ? std::move(operation.owned) : nullptr;
   profile::ended(number, has_failed);
   bool is_finished = false;  // in the order of the program
   for (const Place* place : {&operation.place, &operation.source}) {

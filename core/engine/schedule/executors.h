@@ -64,7 +64,7 @@ class Executors {
   }
 
  private:
-  static constexpr int max_count = 32;
+  static constexpr int max_count = 64;
 
   void retry_all_refused();
 

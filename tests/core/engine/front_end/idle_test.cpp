@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <future>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -92,6 +93,34 @@ TEST_F(IdleTest, IsReachedAlthoughAnotherThreadNeverWaits) {
   }
   if (no_threads_in_child != nullptr || hangs_in_child != nullptr) return;
   for (int i = 0; i < 3; ++i) EXPECT_EQ(status_of(fork_child([] { return increments(100) == Floats(64, 100); })), 0);
+}
+
+// Who has prepared for a source queues it, whatever options have been set since.
+TEST_F(IdleTest, SourcesGoOnWhileOptionsAreSet) {
+  std::int64_t count = 0;
+  const Repeating setting([&] {
+    ++count;
+    set_engine_options({.workers = 2, .queue_capacity = 100 + count % 2 * 900, .inline_tiny = false, .cpu_parts = 2});
+  });
+  for (int i = 0; i < (looks_for_races ? 30 : 300); ++i) {
+    const Tensor read = source("read", {.shape = {1}}, [](const CustomCall& call) { call.output<float>()[0] = 3; });
+    ASSERT_EQ((read.to("cpu:1") * 2).item(), 6);
+  }
+}
+
+// What the program gave along with an operation may queue when it ends, on the thread that options stop.
+TEST_F(IdleTest, OptionsAreSetWhileWhatEndsQueues) {
+  struct Queues {
+    ~Queues() { EXPECT_EQ((ones({5000}) + 1).shape(), Shape({5000})); }
+  };
+  const Repeating queueing([] {
+    source("read", {.shape = {1}}, [queues = std::make_shared<Queues>()](const CustomCall& call) {
+      call.output<float>()[0] = 3;
+    }).wait();
+  });
+  for (int i = 0; i < (looks_for_races ? 10 : 100); ++i) {
+    set_engine_options({.workers = 2, .queue_capacity = i % 2 == 0 ? 100 : 1000, .inline_tiny = false});
+  }
 }
 
 // What is unfinished may need what another thread is about to queue, so that one does not stand back for ever.
