@@ -16,8 +16,12 @@ namespace asyncgrad {
 
 void* detail::data_of(const Tensor& tensor, const char* operation) {
   const TensorImpl& impl = checked_impl(tensor, operation);
-  if (Engine::get().queue().is_dry_run()) throw_error(operation, "values do not exist under Schedule::dry_run");
+  const auto check_exist = [operation] {
+    if (Engine::get().queue().is_dry_run()) throw_error(operation, "values do not exist under Schedule::dry_run");
+  };
+  check_exist();
   tensor.wait();
+  check_exist();  // another thread may have begun a dry run
   if (expose(*impl.storage)) mark().wait();
   return impl.storage->data == nullptr ? nullptr : impl.storage->data + impl.offset_bytes;
 }

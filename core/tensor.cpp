@@ -172,6 +172,7 @@ void Tensor::copy_to_host(void* values, std::int64_t count, DType dtype, const c
     return on_host.copy_to_host(values, count, dtype, operation, where);
   }
   wait();
+  checked_values(*this, count, dtype, operation, where);  // another thread may have begun a dry run
   if (count == 0) return;
   std::memcpy(values, impl.storage->data + impl.offset_bytes, static_cast<std::size_t>(count) * size_bytes(dtype));
 }

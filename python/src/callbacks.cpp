@@ -27,7 +27,7 @@ thread_local bool is_callback_here = false;
 
 // The counts of threads that fork, and of threads that queue functions. Under the interpreter's lock.
 int forks = 0, queueing = 0;
-thread_local bool forks_here = false;
+thread_local int forks_here = 0;                        // a signal's handler may fork in the wait of a fork
 thread_local int queueing_here = 0;                     // a destructor of Python may run there, which forks or queues
 thread_local nb::python_error* interruption = nullptr;  // what ended the wait for the fork that is under way
 
@@ -80,7 +80,7 @@ PyObject* call_python(nb::handle function, nb::handle arguments, nb::handle name
 // waited for before that, and until the fork is done no other thread queues one.
 
 QueuesCallback::QueuesCallback() {
-  while (forks > 0 && !forks_here) {
+  while (forks > 0 && forks_here == 0) {
     sleep_without_lock();
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
@@ -111,7 +111,7 @@ void wait_for_functions() {
 void before_fork() {
   if (is_callback_here || !runs.load()) return;
   ++forks;
-  forks_here = true;
+  ++forks_here;
   try {
     wait_for_functions();
   } catch (const Interrupted&) {  // Python's error is set
@@ -129,7 +129,10 @@ int raise_interruption(void* given) {
 }
 
 void after_fork_in_parent() {
-  if (std::exchange(forks_here, false)) --forks;
+  if (forks_here > 0) {
+    --forks_here;
+    --forks;
+  }
   set_forks_wait(true);
   nb::python_error* const error = std::exchange(interruption, nullptr);
   if (error != nullptr && Py_AddPendingCall(raise_interruption, error) != 0) delete error;
@@ -140,7 +143,7 @@ void after_fork_in_child() {
   if (interruption != nullptr) _exit(1);
   forks = 0;
   queueing = queueing_here;
-  forks_here = false;
+  forks_here = 0;
   sources.store(0);
   callbacks.store(is_callback_here ? 1 : 0);
   forget_scheduled_release();

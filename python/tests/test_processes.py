@@ -112,6 +112,41 @@ assert x.sum().item() == 1001 * 10_000
     assert done.returncode == 0 and done.stderr == ""
 
 
+def test_a_fork_in_the_wait_of_a_fork():
+    done = run("""
+import os, signal, time, asyncgrad as ag
+def slow(out):
+    time.sleep(.5)
+    out.fill(1)
+def fork(*_):
+    if os.fork() == 0: os._exit(0)
+    assert os.wait()[1] == 0
+x = ag.source("read", (1,), slow)
+signal.signal(signal.SIGALRM, fork)
+signal.setitimer(signal.ITIMER_REAL, .1)
+fork()
+assert x.item() == 1 and ag.source("read", (1,), slow).item() == 1
+""", timeout=30)
+    assert done.returncode == 0 and done.stderr == ""
+
+
+def test_a_dry_run_that_begins_in_a_wait_is_an_error():
+    done = run("""
+import threading, time, asyncgrad as ag
+def fail(out):
+    time.sleep(.3)
+    raise ValueError("failed")
+y = ag.source("read", (1000,), fail) + 1
+threading.Timer(.05, ag.set_engine_options, kwargs={"schedule": "dry_run"}).start()
+for read in y.numpy, y.sum().item:
+    try:
+        read()
+    except Exception as error:
+        print("error")
+""")
+    assert done.returncode == 0 and done.stdout == "error\n" * 2
+
+
 def test_training_goes_on_after_an_interrupted_comparison():
     done = run("""
 import os, signal, threading, asyncgrad as ag, asyncgrad.experiment
