@@ -64,7 +64,7 @@ class Executors {
   }
 
  private:
-  static constexpr int max_count = 64;
+  static constexpr int max_count = 64;  // up to four for each of 8 parts of the CPU, and one for each GPU
 
   void retry_all_refused();
 

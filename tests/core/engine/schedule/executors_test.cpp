@@ -35,7 +35,7 @@ TEST(Executors, TooManyAreRefused) {
         for (int i = 0; i < 100; ++i) add();
       },
       Error);
-  EXPECT_EQ(engine.executors.all().size(), 32U);
+  EXPECT_EQ(engine.executors.all().size(), 64U);
 }
 
 TEST(Executors, StopWaitsForGuests) {
