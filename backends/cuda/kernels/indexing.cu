@@ -212,7 +212,8 @@ struct AddColumn {
   }
 };
 
-// Of short columns, and of so many whose elements lie side by side that they keep a GPU busy, each has a thread.
+// A thread adds up a column that is short, and each of columns that lie side by side if there are enough to keep a GPU
+// busy. A warp adds up any other.
 template <class T>
 void add_columns(const KernelCall& call, const AddColumn<T>& add) {
   const std::int64_t columns = add.seen.outer * add.seen.inner;

@@ -23,7 +23,7 @@ namespace asyncgrad::detail::cuda {
 inline constexpr int sorted_by_thread = 4;
 inline constexpr std::int64_t sorted_by_block = block_threads * sorted_by_thread;
 
-// Of the first `count` elements of x and y merged: how many are of x. Equal ones of x come first.
+// Counts the elements of x among the first `count` of x and y merged. Equal ones of x come first.
 template <class Keys, class Key, class Count>
 __device__ Count count_of_first(const Keys& keys, const Key* x, Count n_x, const Key* y, Count n_y, Count count) {
   Count begin = count > n_y ? count - n_y : 0, end = count < n_x ? count : n_x;

@@ -1,7 +1,6 @@
 #include "asyncgrad/core/engine/admission/device_state.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace asyncgrad::detail {
 
@@ -10,19 +9,17 @@ void DeviceState::set_order(Order* program, std::size_t slots, std::uint64_t nex
   if (program != nullptr) {
     order = std::make_unique<DeviceOrder>(*program, next, true);
   } else if (order == nullptr || order->is_of_program() || order->order().slots() != slots) {
-    std::unique_ptr<Order>& own = orders_[static_cast<std::size_t>(std::countr_zero(slots))];
-    if (own == nullptr) own = std::make_unique<Order>(slots, next);
-    order = std::make_unique<DeviceOrder>(*own, next, false);
-    own->pass_all_before(next);
+    Order& own = orders_.get(slots, next);
+    order = std::make_unique<DeviceOrder>(own, next, false);
+    own.pass_all_before(next);
   }
 }
 
 void DeviceState::set_up(std::size_t slots, MemoryBudget budget, std::int64_t max_cached_bytes) {
-  std::unique_ptr<Admission>& made = admissions_[static_cast<std::size_t>(std::countr_zero(slots))];
-  if (made == nullptr) made = std::make_unique<Admission>(slots);
-  made->start(budget, serial_live.total());
-  admission_.store(made.get(), std::memory_order_release);
-  allocator.set_limit(made->limit());
+  Admission& started = admissions_.get(slots);
+  started.start(budget, serial_live.total());
+  admission_.store(&started, std::memory_order_release);
+  allocator.set_limit(started.limit());
   allocator.set_max_cached(max_cached_bytes);
 }
 

@@ -1,7 +1,6 @@
 // All that the engine keeps for one device. Internal.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -10,6 +9,7 @@
 #include "asyncgrad/core/engine.h"
 #include "asyncgrad/core/engine/admission/admission.h"
 #include "asyncgrad/core/engine/admission/device_order.h"
+#include "asyncgrad/core/engine/ring/by_slots.h"
 #include "asyncgrad/core/memory/device_memory.h"
 #include "asyncgrad/core/memory/memory_source.h"
 #include "asyncgrad/core/memory/storage.h"
@@ -98,10 +98,8 @@ struct DeviceState final : DeviceMemory {
 
  private:
   PoisonedValues& poisoned_;
-  // One for each number of slots that was used, by its logarithm. All of them are kept, because a thread that ends a
-  // storage may be inside of an old one, and a thread that waits may read one.
-  std::array<std::unique_ptr<Admission>, 64> admissions_;
-  std::array<std::unique_ptr<Order>, 64> orders_;
+  BySlots<Admission> admissions_;  // a thread that ends a storage may be inside of an old one
+  BySlots<Order> orders_;          // a thread that waits may read an old one
   std::atomic<Admission*> admission_{nullptr};
   std::atomic<std::int64_t> under_way_{0}, peak_under_way_{0};  // relaxed: figures
 };

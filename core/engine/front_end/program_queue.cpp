@@ -48,9 +48,7 @@ std::int64_t ProgramQueue::patience_us() const {
   constexpr int max_doublings = 6;
   if (!is_idle_wanted() || IdleWanted::count_here() > 0) return 0;
   const std::uint64_t oldest = context_.ring.oldest().load(std::memory_order_seq_cst);
-  if (oldest < next_number()) {
-    if (runs_function(context_.ring.at(oldest).invocation.op)) return of_functions_us;
-  }
+  if (oldest < next_number() && runs_function(context_.ring.at(oldest).invocation.op)) return of_functions_us;
   return shortest_us << std::min(passes_.load(std::memory_order_relaxed), max_doublings);
 }
 

@@ -71,7 +71,7 @@ class ProgramQueue final : public StagingArea {
       own.send();
     }
   };
-  // What a thread does that tries.
+  // It says what the thread that tries may do.
   struct Manners {
     bool may_catch_up;  // else the operation is queued behind those that are unfinished
     bool may_pass;      // threads that wait for an idle engine

@@ -16,9 +16,9 @@ namespace asyncgrad::detail {
 // computes only what is brief, and answers interrupts by throwing Interrupted. Throws Error inside an operation, and at
 // the end of the process if the goal cannot be reached any more.
 void wait_until(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) ASYNCGRAD_EXCLUDES(queue.lock());
-// Waits until no thread wants the engine idle any more, but not for longer than its patience: what that thread waits for may need what this
-// one is about to queue, such as a source's function that waits for another thread. With wait hooks it answers
-// interrupts by throwing Interrupted.
+// Waits until no thread wants the engine idle any more, but not for longer than its patience: what that thread waits for
+// may need what this one is about to queue, such as a source's function that waits for another thread. With wait hooks
+// it answers interrupts by throwing Interrupted.
 void stand_back(ProgramQueue& queue, std::int64_t patience_us) ASYNCGRAD_EXCLUDES(queue.lock());
 // Computes the few tiny operations that are unfinished, after try_submit() has offered them to `executor`, which
 // the caller visits. Returns early if a worker computes the last ones.

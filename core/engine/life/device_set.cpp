@@ -33,8 +33,6 @@ void DeviceSet::set_up(std::uint64_t next) {
   }
   // Those that stay can be found all the time.
   for (DeviceState* device : devices_) {
-    device->executor.store(nullptr, std::memory_order_relaxed);
-    device->copies.store(nullptr, std::memory_order_relaxed);
     if (std::ranges::find(wanted, device) == wanted.end()) Devices::remove(*device);
   }
   context_.executors.clear();

@@ -2,16 +2,15 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "asyncgrad/core/engine/ring/awaited.h"
+#include "asyncgrad/core/engine/ring/by_slots.h"
 #include "asyncgrad/core/engine/ring/huge_pages.h"
 #include "asyncgrad/core/engine/ring/operation.h"
 #include "asyncgrad/core/engine/ring/order.h"
@@ -35,13 +34,12 @@ class Ring {
   bool make(std::size_t operations, std::uint64_t next) {
     const std::size_t slots = std::max<std::size_t>(64, std::bit_ceil(operations));
     if (slots == entries_.size()) return false;
-    std::unique_ptr<Order>& order = orders_[static_cast<std::size_t>(std::countr_zero(slots))];
-    if (order == nullptr) order = std::make_unique<Order>(slots, next);
+    Order& order = orders_.get(slots, next);
     Entries entries(slots);
     awaited_.make(slots);  // from here on nothing throws: both have one size
     entries_ = std::move(entries);
-    order->pass_all_before(next);
-    order_.store(order.get(), std::memory_order_release);
+    order.pass_all_before(next);
+    order_.store(&order, std::memory_order_release);
     return true;
   }
   std::size_t slots() const { return entries_.size(); }
@@ -71,9 +69,7 @@ class Ring {
  private:
   Entries entries_;
   Awaited awaited_;
-  // One for each size that was used, by its logarithm. All of them are kept, because a thread that waits may still read
-  // an old one, in which everything is finished.
-  std::array<std::unique_ptr<Order>, 64> orders_;
+  BySlots<Order> orders_;  // a thread that waits may still read an old one, in which everything is finished
   std::atomic<Order*> order_{nullptr};
 };
 

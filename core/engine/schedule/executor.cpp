@@ -164,10 +164,12 @@ void Executor::finish(Operation& operation, bool has_failed, Turn& turn) {
   const std::uint64_t number = operation.number;
   // Destroyed last: the program's destructor may run arbitrary code. It may queue, so whoever stops this thread must not
   // hold the front end's lock yet: this is a visit until then.
-  const Op op = operation.invocation.op;
   std::optional<Executors::Visit> visit;
-  if (runs_function(op) && operation.owned != nullptr) visit.emplace(context_.executors);
-  const std::shared_ptr<const void> owned = runs_function(op) ? std::move(operation.owned) : nullptr;
+  std::shared_ptr<const void> owned;
+  if (runs_function(operation.invocation.op) && operation.owned != nullptr) {
+    visit.emplace(context_.executors);
+    owned = std::move(operation.owned);
+  }
   profile::ended(number, has_failed);
   bool is_finished = false;  // in the order of the program
   for (const Place* place : {&operation.place, &operation.source}) {
