@@ -124,7 +124,7 @@ void Engine::set_options(const EngineOptions& options) {
   Planner* const planner = Planner::get();
   const bool is_dry = wanted.schedule == Schedule::dry_run;
   if (is_dry && planner != nullptr) planner->check_nothing_is_absent();
-  executors_.stop();
+  const Executors::Replacement replacement(executors_);
   {
     const SpinLockGuard lock(options_lock_);
     options_ = wanted;
@@ -155,7 +155,7 @@ void Engine::add_collectives(DeviceState& device, int threads) {
 
 void Engine::replace_backend(DeviceType type, const Backend* backend) {
   const Idle idle(queue_);
-  executors_.stop();
+  const Executors::Replacement replacement(executors_);
   devices_.replace_backend(type, backend);
   set_up();
 }

@@ -77,7 +77,10 @@ void Process::compute_needed() {
   }
 }
 
+// No operation has started while executors are replaced, and none starts after the exit has begun.
 int Process::finish_tiles() {
+  const Executors::Visit visit(context_.executors);
+  if (context_.executors.are_replaced()) return 0;
   int others = 0;
   for (const auto& executor : context_.executors.all()) {
     const std::uint64_t previous = executor->enter_thread();

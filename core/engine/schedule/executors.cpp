@@ -9,6 +9,13 @@
 
 namespace asyncgrad::detail {
 
+// The thread that finished the last operations may still be inside finish(), although nothing waits for it.
+Executors::Replacement::Replacement(Executors& executors) : executors_(executors) {
+  executors_.are_replaced_.store(true, std::memory_order_seq_cst);
+  while (executors_.are_visited()) std::this_thread::yield();
+  for (const auto& executor : executors_.all()) executor->workers().stop();
+}
+
 Executor& Executors::add(std::unique_ptr<Executor> executor) {
   const int count = count_.load(std::memory_order_relaxed);
   if (count == max_count) throw_error("engine", fmt::format("there cannot be more than {} executors", max_count));
@@ -41,12 +48,6 @@ void Executors::trim_other_parts(const DeviceState& device) {
     DeviceState& other = executor->device();
     if (&other != &device && !other.is_asynchronous) other.allocator.trim();
   }
-}
-
-// The thread that finished the last operations may still be inside finish(), although nothing waits for it.
-void Executors::stop() {
-  while (are_visited()) std::this_thread::yield();
-  for (const auto& executor : all()) executor->workers().stop();
 }
 
 }  // namespace asyncgrad::detail

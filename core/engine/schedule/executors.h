@@ -10,7 +10,7 @@
 
 namespace asyncgrad::detail {
 
-// Any thread may call any function, but clear() only while nothing is queued and no thread computes.
+// Any thread may call any function, but clear() only while they are replaced.
 class Executors {
  public:
   // Counts a thread of the program as inside an executor, which stays for as long as this lives.
@@ -33,6 +33,20 @@ class Executors {
     explicit Guest(Executors& executors) : Visit(executors.guests_) {}
   };
 
+  // Made while nothing is queued, by the thread that holds the front end's lock. Ends all threads, once the last
+  // visitors have left; as long as it lives, executors may go and others come.
+  class Replacement {
+   public:
+    explicit Replacement(Executors& executors);
+    Replacement(const Replacement&) = delete;
+    Replacement& operator=(const Replacement&) = delete;
+    // Sequentially consistent, as for those who visit.
+    ~Replacement() { executors_.are_replaced_.store(false, std::memory_order_seq_cst); }
+
+   private:
+    Executors& executors_;
+  };
+
   // Throws Error if there are too many.
   Executor& add(std::unique_ptr<Executor> executor);
   void clear();
@@ -45,6 +59,9 @@ class Executors {
   bool has_guests() const { return guests_.load(std::memory_order_seq_cst) > 0; }
   // True if some thread of the program is inside an executor, as a guest or otherwise.
   bool are_visited() const { return has_guests() || visits_.load(std::memory_order_seq_cst) > 0; }
+  // True if they may go at any moment. A visitor without the front end's lock asks before it looks at any of them. The
+  // visit is counted first, and whoever replaces them says so before it counts the visits: one sees the other.
+  bool are_replaced() const { return are_replaced_.load(std::memory_order_seq_cst); }
   // True if some device or some thread computes, other than the calling thread on a seat of `executor`.
   bool others_compute(Executor& executor) const;
   // Called when an executor has noted that it refused an operation.
@@ -55,8 +72,6 @@ class Executors {
   }
   // Called when `device`, a part of the CPU, has no memory left: frees what the other parts cache.
   void trim_other_parts(const DeviceState& device);
-  // Ends all threads, once the last ones have left. Called while nothing is queued.
-  void stop();
   // Called in the child of a fork, in which no visit is left. Relaxed: the calling thread is the only one.
   void forget_threads() {
     guests_.store(0, std::memory_order_relaxed);
@@ -71,6 +86,7 @@ class Executors {
   std::array<std::unique_ptr<Executor>, max_count> executors_;
   std::atomic<int> count_{0};  // release after the last one is there
   std::atomic<int> guests_{0}, visits_{0};
+  std::atomic<bool> are_replaced_{false};
   alignas(128) std::atomic<bool> refused_{false};  // by some executor; sequentially consistent with f
 };
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -118,6 +119,24 @@ TEST_F(EndOfProcessDeathTest, MayComeFromAHandlerDuringTheFirstProducts) {
   if (is_sanitized) GTEST_SKIP() << "a handler that calls exit() meets the sanitizer's own locks";
   for (int microseconds = 2000; microseconds <= 40'000; microseconds += 2000) {
     EXPECT_EXIT(leave_from_a_handler(microseconds), ExitedWithCode(3), "") << microseconds;
+  }
+}
+
+// Another thread makes executors anew when the end looks for those that compute.
+[[noreturn]] void leave_while_options_are_set(int microseconds) {
+  std::thread([] {
+    for (int workers = 1;; workers = workers % 4 + 1) {
+      set_engine_options({.workers = workers, .cpu_parts = workers});
+      for (int part = 0; part < workers; ++part)
+        static_cast<void>(ones({8}, {.device = Device(DeviceType::cpu, part)}));
+    }
+  }).detach();
+  std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+  std::exit(4);
+}
+TEST_F(EndOfProcessDeathTest, MayComeWhileAnotherThreadSetsOptions) {
+  for (int i = 0; i < (is_sanitized ? 5 : 30); ++i) {
+    EXPECT_EXIT(leave_while_options_are_set(2000 + 37 * i), ExitedWithCode(4), "") << i;
   }
 }
 

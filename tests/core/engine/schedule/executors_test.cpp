@@ -38,13 +38,13 @@ TEST(Executors, TooManyAreRefused) {
   EXPECT_EQ(engine.executors.all().size(), 64U);
 }
 
-TEST(Executors, StopWaitsForGuests) {
+TEST(Executors, AReplacementWaitsForGuests) {
   MadeUpEngine engine;
   std::optional<Executors::Guest> guest(engine.executors);
   EXPECT_TRUE(engine.executors.has_guests());
   std::atomic<bool> has_stopped{false};
   std::thread stopping([&] {
-    engine.executors.stop();
+    const Executors::Replacement replacement(engine.executors);
     has_stopped = true;
   });
   for (int i = 0; i < 100; ++i) std::this_thread::yield();
@@ -86,7 +86,7 @@ TEST(Executors, ARefusalIsRetriedByTheNextThatReturnsMemory) {
   engine.executor->workers().notify(1);  // it runs the older one; its end must bring it to the refused one
   engine.waiters.sleep_until({.number = 3, .all = true});
   EXPECT_EQ(engine.ring.oldest().load(), 3U);
-  engine.executors.stop();
+  const Executors::Replacement replacement(engine.executors);
   engine.device.serial_live.add(large);
 }
 
