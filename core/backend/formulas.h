@@ -5,10 +5,11 @@
 // that a backend brings: SIMD vectors on a CPU, scalars on a GPU or in a reference. A Math `m` has, for its vector type
 // V (the result of m.set):
 //   m.set(double) -> V         m.add/sub/mul/div/min/max/pow(V, V) -> V      m.neg/abs/sqrt/floor/round(V) -> V
-//   m.floor_divide/remainder(V, V) -> V
+//   m.floor_divide/remainder(V, V) -> V        m.flush(V) -> V
 //   m.exp/expm1/log/log1p/log2/log10/sin/cos/tanh/erf/erfc(V) -> V
 //   m.equal/less(V, V) -> mask                   m.select(mask, V if_true, V if_false) -> V
 // min and max give NaN where either side is NaN. round rounds halves to even. erfc is 1 - erf without its cancellation.
+// flush gives 0 for a subnormal number: some processors take a hundred times as long for products with these.
 // floor_divide and remainder are Python's // and %; of integers both are 0 where the divisor is 0.
 //
 // To add an elementwise operation: a row for the function, a row for its derivative, both also in `Formulas`, and in

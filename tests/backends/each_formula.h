@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -38,6 +39,7 @@ struct PlainMath {
     return floored_remainder(x, y);
   }
   T neg(T x) const { return -x; }
+  T flush(T x) const { return std::abs(x) < std::numeric_limits<T>::min() ? T{} : x; }
   T abs(T x) const { return std::abs(x); }
   T sqrt(T x) const { return std::sqrt(x); }
   T exp(T x) const { return std::exp(x); }

@@ -18,10 +18,10 @@ namespace asyncgrad::detail::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// (1 + 2 x) e^(x^2) erfc(x) is smooth for all x >= 0 and is a polynomial in t = (x - 3) / (x + 3), after Shepherd and
-// Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < inf", Mathematics of Computation 36,
-// 1981. erf(x) / x is a polynomial in x^2 for |x| <= 1. Both are Chebyshev series, cut where their terms no longer
-// matter in the type.
+// erf(x) / x is a polynomial in x^2 for |x| <= 1. In float64 (1 + 2 x) e^(x^2) erfc(x) is one in t = (x - 3) / (x + 3) for
+// x >= 0, after Shepherd and Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < inf",
+// Mathematics of Computation 36, 1981. In float32 e^(x^2) erfc(x) / t is one in t = 1 / (1 + 0.37 x) for 0 <= x < 9.25,
+// whose largest relative error, 1.5e-8, is as small as its degree allows.
 template <class T>
 struct ErrorSeries {  // float64
   static constexpr double of_erfc[] = {
@@ -41,12 +41,11 @@ struct ErrorSeries {  // float64
 };
 template <>
 struct ErrorSeries<float> {
-  static constexpr double of_erfc[] = {1.253008056,    -0.1356210694,   -0.04756215693,  0.1296441143,
-                                       -0.1192752753,  0.06831656777,   -0.02376357644,  0.00249911687,
-                                       0.001875079124, -0.000726453679, -9.254516687e-5, 7.731024224e-5};
+  static constexpr double of_erfc[] = {0.2088165034,  0.2073843233, 0.2065705153,  0.1053076012, 0.3136068579,
+                                       -0.2893283813, 0.4903261937, -0.3049506584, 0.06226702994};
   static constexpr double of_erf[] = {1.128379166,    -0.376126269,     0.1128359746, -0.0268543288,
                                       0.005189311943, -0.0008018854993, 7.88249711e-5};
-  static constexpr double zero_from = 11;
+  static constexpr double zero_from = 9.19;  // where erfc is no normal number any more
 };
 
 template <class T>
@@ -68,20 +67,31 @@ HWY_INLINE Lanes<T> polynomial(const double (&coefficients)[count], Lanes<T> x) 
   return hn::MulAdd(last, x, sum);
 }
 
+// e^(x^2) erfc(x) for 0 <= x < zero_from.
+template <class T>
+HWY_INLINE Lanes<T> scaled_erfc(Lanes<T> x) {
+  const hn::ScalableTag<T> d;
+  const auto one = hn::Set(d, T{1});
+  if constexpr (sizeof(T) == 4) {
+    const auto t = hn::Div(one, hn::MulAdd(x, hn::Set(d, static_cast<T>(0.37)), one));
+    return hn::Mul(polynomial<T>(ErrorSeries<T>::of_erfc, t), t);
+  } else {
+    const auto three = hn::Set(d, T{3}), above = hn::Add(x, three), denominator = hn::Add(one, hn::Add(x, x));
+    const auto inverse = hn::Div(one, hn::Mul(above, denominator));  // one division for two
+    const auto t = hn::Mul(hn::Mul(hn::Sub(x, three), denominator), inverse);
+    return hn::Mul(polynomial<T>(ErrorSeries<T>::of_erfc, t), hn::Mul(above, inverse));
+  }
+}
+
 // erfc(|x|). Needs products and sums that are rounded once, as every instruction set with vectors has them.
 template <class T>
 HWY_INLINE Lanes<T> erfc_of_size(Lanes<T> x) {
   const hn::ScalableTag<T> d;
-  const auto one = hn::Set(d, T{1}), three = hn::Set(d, T{3});
   const auto is_some = hn::Lt(hn::Abs(x), hn::Set(d, static_cast<T>(ErrorSeries<T>::zero_from)));
   x = hn::IfThenElseZero(is_some, hn::Abs(x));
   const auto square = hn::Mul(x, x), rest = hn::MulSub(x, x, square);  // what the square lost by rounding
   const auto power = exponential_of_moderate(hn::Neg(square));
-  const auto above = hn::Add(x, three), denominator = hn::Add(one, hn::Add(x, x));
-  const auto inverse = hn::Div(one, hn::Mul(above, denominator));  // one division for two
-  const auto t = hn::Mul(hn::Mul(hn::Sub(x, three), denominator), inverse);
-  const auto scaled = hn::Mul(polynomial<T>(ErrorSeries<T>::of_erfc, t), hn::Mul(above, inverse));
-  return hn::IfThenElseZero(is_some, hn::Mul(hn::NegMulAdd(power, rest, power), scaled));
+  return hn::IfThenElseZero(is_some, hn::Mul(hn::NegMulAdd(power, rest, power), scaled_erfc<T>(x)));
 }
 
 template <class T>

@@ -24,6 +24,7 @@ enum class Primitive {
   remainder,
   neg,
   abs,
+  flush,
   sqrt,
   floor,
   round,
@@ -79,6 +80,7 @@ struct Recorder {
   auto remainder(auto x, auto y) const { return call<Primitive::remainder>(x, y); }
   auto neg(auto x) const { return call<Primitive::neg>(x); }
   auto abs(auto x) const { return call<Primitive::abs>(x); }
+  auto flush(auto x) const { return call<Primitive::flush>(x); }
   auto sqrt(auto x) const { return call<Primitive::sqrt>(x); }
   auto exp(auto x) const { return call<Primitive::exp>(x); }
   auto log(auto x) const { return call<Primitive::log>(x); }

@@ -43,6 +43,9 @@ struct VectorMath {
   static HWY_INLINE V call(Is<Primitive::div>, V x, V y) { return hn::Div(x, y); }
   static HWY_INLINE V call(Is<Primitive::neg>, V x) { return hn::Neg(x); }
   static HWY_INLINE V call(Is<Primitive::abs>, V x) { return hn::Abs(x); }
+  static HWY_INLINE V call(Is<Primitive::flush>, V x) {
+    return hn::IfThenZeroElse(hn::Lt(hn::Abs(x), hn::Set(D(), std::numeric_limits<T>::min())), x);
+  }
   static HWY_INLINE V call(Is<Primitive::sqrt>, V x) { return hn::Sqrt(x); }
   static HWY_INLINE M call(Is<Primitive::equal>, V x, V y) { return hn::Eq(x, y); }
   static HWY_INLINE M call(Is<Primitive::less>, V x, V y) { return hn::Lt(x, y); }

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "asyncgrad/backends/floored_division.h"
@@ -21,6 +22,7 @@ struct FloatingMath {
   __device__ T max(T x, T y) const { return x != x ? x : y != y ? y : x > y ? x : y; }
   __device__ T neg(T x) const { return -x; }
   __device__ T abs(T x) const { return std::fabs(x); }
+  __device__ T flush(T x) const { return std::fabs(x) < std::numeric_limits<T>::min() ? T{} : x; }
   __device__ T sqrt(T x) const { return std::sqrt(x); }
   __device__ T exp(T x) const { return std::exp(x); }
   __device__ T log(T x) const { return std::log(x); }

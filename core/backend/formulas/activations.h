@@ -111,9 +111,11 @@ struct SoftplusGrad : Row<2> {
   static constexpr auto apply(const auto& m, auto x, auto dy) { return m.mul(dy, sigmoid_of(m, x)); }
 };
 
-// x p, or 0 where p is 0: p vanishes faster than x grows.
+// x p, or 0 where p is 0, or subnormal: p vanishes faster than x grows.
 constexpr auto vanishing_product(const auto& m, auto x, auto p) {
-  return m.select(m.equal(p, m.set(0)), m.set(0), m.mul(x, p));
+  return once(
+      m, [](const auto& m, auto x, auto p) { return m.select(m.equal(p, m.set(0)), m.set(0), m.mul(x, p)); }, x,
+      m.flush(p));
 }
 struct Silu : Row<1> {
   static constexpr const char* name = "silu";
@@ -122,7 +124,7 @@ struct Silu : Row<1> {
 struct SiluGrad : Row<2> {  // s + x s (1 - s)
   static constexpr const char* name = "silu_grad";
   static constexpr auto apply(const auto& m, auto x, auto dy) {
-    const auto s = sigmoid_of(m, x);
+    const auto s = m.flush(sigmoid_of(m, x));
     return m.mul(dy, m.add(s, vanishing_product(m, x, m.mul(s, m.sub(m.set(1), s)))));
   }
 };
@@ -139,7 +141,7 @@ struct GeluGrad : Row<2> {  // the distribution function of N(0, 1) and x times 
   static constexpr auto apply(const auto& m, auto x, auto dy) {
     const auto root = m.mul(m.set(-sqrt_half), x);  // so that the power is that of erfc, computed once
     const auto density = m.mul(m.set(sqrt_half / sqrt_pi), m.exp(m.neg(m.mul(root, root))));
-    return m.mul(dy, m.add(normal_cdf(m, x), vanishing_product(m, x, density)));
+    return m.mul(dy, m.add(m.flush(normal_cdf(m, x)), vanishing_product(m, x, density)));
   }
 };
 
@@ -213,7 +215,7 @@ struct MishGrad : Row<2> {  // g + x (1 - g^2) sigmoid(x), with the gate g
     const auto derivative = [](const auto& m, auto x, auto g) {
       return m.add(g, vanishing_product(m, x, m.mul(m.sub(m.set(1), m.mul(g, g)), sigmoid_of(m, x))));
     };
-    return m.mul(dy, once(m, derivative, x, mish_gate(m, x)));
+    return m.mul(dy, once(m, derivative, x, m.flush(mish_gate(m, x))));
   }
 };
 
