@@ -1,8 +1,7 @@
 // Options and figures of the engine that runs a program's operations. Any thread may call these functions.
 //
-// A process may fork: fork() waits until everything is finished, and both processes go on. Only the thread that forks
-// exists in the child. No other thread may use tensors at that moment: a lock that it holds would stay locked in the
-// child for ever.
+// A process may fork: fork() waits until everything is finished, and both processes go on. Other threads that queue
+// wait meanwhile. Only the thread that forks exists in the child, where no lock of the library is held.
 #pragma once
 
 #include <cstdint>

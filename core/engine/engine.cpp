@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <exception>
 #include <new>
+#include <optional>
 
 #include "asyncgrad/core/backend/exit_order.h"
 #include "asyncgrad/core/engine/front_end/figures.h"
@@ -110,31 +112,33 @@ const bool Engine::has_handlers = [] {
   return pthread_atfork([] { before_fork(); }, [] { after_fork(false); }, [] { after_fork(true); }) == 0;
 }();
 
-// While nothing is queued and no thread of an executor runs.
+// While nothing is queued and no thread of an executor runs. A device that does not come into use again is no reason to
+// leave the rest undone.
 void Engine::set_up() {
   const std::uint64_t next = queue_.next_number();
   queue_.set_up(ring_.make(static_cast<std::size_t>(options_.queue_capacity), next));
-  devices_.set_up(next);
+  const std::exception_ptr refusal = devices_.set_up(next);
   queue_.begin_dry_run(devices_.all());
+  const bool is_dry = options_.schedule == Schedule::dry_run;
+  if (options_.recompute_to_fit) {
+    Planner::activate(options_.memory_budget.bytes(), is_dry);
+  } else if (Planner* const planner = Planner::get()) {
+    planner->set_budget(std::nullopt, is_dry);
+  }
+  if (refusal != nullptr) std::rethrow_exception(refusal);
 }
 
 void Engine::set_options(const EngineOptions& options) {
   const EngineOptions wanted = checked(options);
   const Idle idle(queue_);
-  Planner* const planner = Planner::get();
-  const bool is_dry = wanted.schedule == Schedule::dry_run;
-  if (is_dry && planner != nullptr) planner->check_nothing_is_absent();
+  const Planner* const planner = Planner::get();
+  if (wanted.schedule == Schedule::dry_run && planner != nullptr) planner->check_nothing_is_absent();
   const Executors::Replacement replacement(executors_);
   {
     const SpinLockGuard lock(options_lock_);
     options_ = wanted;
   }
   set_up();
-  if (options_.recompute_to_fit) {
-    Planner::activate(options_.memory_budget.bytes(), is_dry);
-  } else if (planner != nullptr) {
-    planner->set_budget(std::nullopt, is_dry);
-  }
 }
 
 DeviceState& Engine::add_device(Device device) {
@@ -143,12 +147,22 @@ DeviceState& Engine::add_device(Device device) {
   return devices_.add(device, queue_.next_number());
 }
 
+// A thread that finds an executor missing may have looked while options were being set, which makes executors anew. Under
+// the lock it is there, and the thread need not wait for what may need what it is about to queue.
 void Engine::add_sources(DeviceState& device) {
+  {
+    const SpinLockGuard lock(queue_.lock());
+    if (device.sources.load(std::memory_order_relaxed) != nullptr) return;
+  }
   const Idle idle(queue_);
   devices_.add_sources(device, queue_.next_number());
 }
 
 void Engine::add_collectives(DeviceState& device, int threads) {
+  {
+    const SpinLockGuard lock(queue_.lock());
+    if (device.collectives.load(std::memory_order_relaxed) != nullptr) return;  // as for sources
+  }
   const Idle idle(queue_);
   devices_.add_collectives(device, threads, queue_.next_number());
 }

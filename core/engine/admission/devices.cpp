@@ -39,8 +39,9 @@ std::vector<DeviceState*> Devices::all() {
 }
 
 void Devices::remove(DeviceState& state) {
-  state.executor.store(nullptr, std::memory_order_relaxed);
-  state.copies.store(nullptr, std::memory_order_relaxed);
+  for (auto* executor : {&state.executor, &state.copies, &state.sources, &state.collectives}) {
+    executor->store(nullptr, std::memory_order_relaxed);
+  }
   // Tensors can always be made on the first device.
   if (state.device != Device()) place_of(state.device).store(nullptr, std::memory_order_release);
 }

@@ -16,7 +16,7 @@
 
 namespace asyncgrad::detail {
 
-void DeviceSet::set_up(std::uint64_t next) {
+std::exception_ptr DeviceSet::set_up(std::uint64_t next) {
   std::vector<DeviceState*> wanted;
   const Backend& cpu = *make_backend(DeviceType::cpu);
   for (int part = 0; part < options_.cpu_parts; ++part) {
@@ -31,13 +31,13 @@ void DeviceSet::set_up(std::uint64_t next) {
     if (device->sources.load(std::memory_order_relaxed) != nullptr) with_sources.push_back(device);
     if (device->collectives.load(std::memory_order_relaxed) != nullptr) with_collectives.push_back(device);
   }
+  devices_.reserve(wanted.size());  // memory is refused before anything has changed
   // Those that stay can be found all the time.
   for (DeviceState* device : devices_) {
     if (std::ranges::find(wanted, device) == wanted.end()) Devices::remove(*device);
   }
   context_.executors.clear();
   devices_.clear();
-  devices_.reserve(wanted.size());
 
   std::exception_ptr refusal;
   Order* const only = wanted.size() == 1 ? &context_.ring.order() : nullptr;
@@ -52,9 +52,9 @@ void DeviceSet::set_up(std::uint64_t next) {
       if (refusal == nullptr) refusal = std::current_exception();
     }
   }
-  if (refusal != nullptr) std::rethrow_exception(refusal);
   for (DeviceState* device : with_sources) add_sources(*device, next);
   for (DeviceState* device : with_collectives) add_collectives(*device, device->collective_threads, next);
+  return refusal;
 }
 
 void DeviceSet::set_up(DeviceState& device) {

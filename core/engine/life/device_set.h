@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,9 +23,9 @@ class DeviceSet {
 
   std::span<DeviceState* const> all() const { return devices_; }
   // Sets up all devices anew: the parts of the CPU, and the others that were in use. The ring has been made, and `next`
-  // is the next number in the order of the program. Throws Error if a device does not come into use again: the others
-  // are, and whatever asks for that one next tries again.
-  void set_up(std::uint64_t next);
+  // is the next number in the order of the program. Returns the Error of a device that does not come into use again: the
+  // others are, and whatever asks for that one next tries again.
+  [[nodiscard]] std::exception_ptr set_up(std::uint64_t next);
   // Takes another device into use. Throws Error, with nothing changed, if there is none of that name.
   DeviceState& add(Device device, std::uint64_t next);
   // Makes the executor of a CPU part's sources. Throws Error, with nothing changed but the device's order.

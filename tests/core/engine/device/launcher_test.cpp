@@ -140,6 +140,16 @@ TEST_F(Launcher, ADeviceMayNotComeIntoUseAgainAtFirst) {
   EXPECT_EQ((x + 1.0).to_vector<float>(), std::vector<float>(10, 2));
 }
 
+TEST_F(Launcher, ADryRunMayBeginWithADeviceThatDoesNotComeIntoUse) {
+  full({10}, 1, {.device = gpu}).wait();
+  FakeDevices::refuse_queues(1);
+  EXPECT_EQ(message_of([] { set_engine_options({.schedule = Schedule::dry_run}); }),
+            "[device] cuda:0 does not come into use");
+  const Tensor x = full({1000}, 3) + 1.0;
+  EXPECT_GE(dry_run_report().operations, 2);
+  EXPECT_THAT(message_of([&] { x.to_vector<float>(); }), HasSubstr("dry run"));
+}
+
 TEST_F(Launcher, CachedMemoryIsGivenBackOnRequest) {
   constexpr std::int64_t size = std::int64_t{1} << 20;
   { ones({size}, {.device = gpu}).wait(); }

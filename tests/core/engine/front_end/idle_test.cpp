@@ -1,4 +1,6 @@
 // Tests what waits for an idle engine while other threads go on queueing.
+#include <gmock/gmock.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -11,10 +13,13 @@
 #include "asyncgrad/core/wait_hooks.h"
 #include "tests/core/engine/engine_test.h"
 #include "tests/support/forked.h"
+#include "tests/support/message_of.h"
 #include "tests/support/sanitizer.h"
 
 namespace asyncgrad::tests {
 namespace {
+
+using testing::AnyOf, testing::HasSubstr, testing::IsEmpty;
 
 // Calls a function again and again on a thread of its own.
 class Repeating {
@@ -107,6 +112,26 @@ TEST_F(IdleTest, SourcesGoOnWhileOptionsAreSet) {
   for (int i = 0; i < (looks_for_races ? 30 : 300); ++i) {
     const Tensor read = source("read", {.shape = {1}}, [](const CustomCall& call) { call.output<float>()[0] = 3; });
     ASSERT_EQ((read.to("cpu:1") * 2).item(), 6);
+  }
+}
+
+// A source for a part of the CPU that is gone is refused; if it was queued, it is computed.
+TEST_F(IdleTest, SourcesOfAPartThatGoesAreRefused) {
+  int parts = 1;
+  const auto set_others = [&] {
+    parts = 3 - parts;
+    set_engine_options({.workers = 2, .inline_tiny = false, .cpu_parts = parts});
+  };
+  set_others();
+  const Repeating setting(set_others);
+  for (int i = 0; i < (looks_for_races ? 30 : 300); ++i) {
+    const auto queue = [] {
+      const auto write = [](const CustomCall& call) { call.output<float>()[0] = 3; };
+      EXPECT_EQ(source("read", {.shape = {1}}, write, {DeviceType::cpu, 1}).item(), 3);
+    };
+    EXPECT_THAT(message_of(queue),
+                AnyOf(IsEmpty(), HasSubstr("there is no cpu:1 here"), HasSubstr("cpu:1 is not in use"),
+                      HasSubstr("[source] has no kernel for cpu:1")));
   }
 }
 
