@@ -1,14 +1,20 @@
 """MXNet's names: missing and wrong arguments, threads, copies, and what is easily forgotten."""
+import collections
 import copy
 import math
 import pathlib
 import pickle
 import re
+import subprocess
+import sys
+import textwrap
 import threading
 
 import numpy
 import pytest
 
+import asyncgrad as ag
+from asyncgrad import extend
 from asyncgrad.mxnet import autograd, cpu, gluon, image, init, lr_scheduler, np, npx
 from asyncgrad.mxnet.base import MXNetError
 from asyncgrad.mxnet.gluon import nn, rnn
@@ -450,3 +456,123 @@ def test_batch_sizes_that_make_no_batches_are_refused(size):
 def test_a_schedule_that_is_all_warm_up_ends_at_its_final_rate(kind):
     rate = kind(5, base_lr=1, final_lr=0.25, warmup_steps=5)
     assert [rate(update) for update in range(7)] == [0, 0.2, 0.4, 0.6, 0.8, 0.25, 0.25]
+
+
+@pytest.mark.parametrize("kind", [numpy.array, np.array, ag.array])
+def test_a_parameter_takes_the_values_of_any_array(kind):
+    p = gluon.Parameter("w", shape=(2, 3))
+    p.initialize()
+    p.set_data(kind(numpy.arange(6.0).reshape(2, 3)))
+    assert p.data().dtype == "float32" and p.data().tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+@pytest.mark.parametrize("attach", [lambda p: p.data().attach_grad(), lambda p: setattr(p, "grad_req", "write")])
+def test_a_variable_that_is_attached_again_keeps_no_earlier_gradient(attach):
+    p = gluon.Parameter("w", shape=(1 << 18,))
+    p.initialize(init.One())
+
+    def live_bytes():
+        attach(p)
+        assert not p.grad().asnumpy().any()
+        npx.waitall()
+        return ag.memory()["live_bytes"]
+
+    before = live_bytes()
+    assert max(live_bytes() for _ in range(5)) < before + p.data().size
+
+
+def test_an_array_that_dies_takes_its_variable_away():
+    x = np.ones(2)
+    x.attach_grad()
+    x.attach_grad("add")
+    address = extend.address(x)
+    assert address in autograd._variables
+    del x
+    assert address not in autograd._variables
+
+
+@pytest.mark.parametrize("kind", [tuple, list, numpy.array, np.array])
+@pytest.mark.parametrize("workers", [0, 1])
+def test_batches_of_a_sampler_may_be_of_any_sequence(kind, workers):
+    rows = numpy.arange(12, dtype="float32").reshape(4, 3)
+    loader = gluon.data.DataLoader(gluon.data.ArrayDataset(rows), batch_sampler=[kind([0, 1]), kind([3])], num_workers=workers)
+    assert [batch.tolist() for batch in loader] == [rows[:2].tolist(), rows[3:].tolist()]
+
+
+@pytest.mark.parametrize("draw", [np.random.rand, np.random.randn])
+def test_numbers_of_a_shape_have_the_type_that_is_asked_for(draw):
+    out = np.zeros((2, 3))
+    assert draw(2, 3).dtype == "float32" and draw(2, 3, dtype="float64", ctx=cpu()).dtype == "float64"
+    assert draw(2, 3, out=out) is out and out.asnumpy().any()
+
+
+def test_types_of_results():
+    x = np.ones((2, 2))
+    same(npx.log_softmax(x, dtype="float64"), numpy.log(numpy.full((2, 2), 0.5)))
+    assert npx.log_softmax(x, dtype="float64").dtype == "float64" and npx.log_softmax(x).dtype == "float32"
+    assert npx.embedding(np.array([0, 1]), x, input_dim=2, output_dim=2, dtype="float32").dtype == "float32"
+
+
+def test_blocks_that_share_a_parameter_agree_on_it():
+    first = nn.Dense(2, in_units=3, prefix="a_")
+    for options, message in (({"units": 4}, "'shape': desired '(4, -1)' vs stored '(2, 3)'"),
+                             ({"units": 2, "in_units": 4}, "'shape': desired '(2, 4)' vs stored '(2, 3)'"),
+                             ({"units": 2, "dtype": "float64"}, "'dtype': desired 'float64' vs stored 'float32'")):
+        with pytest.raises(AssertionError, match=re.escape(f"Cannot retrieve Parameter 'a_weight' because desired attribute does not "
+                                                           f"match with stored for attribute {message}")):
+            nn.Dense(**options, params=first.params)
+    with pytest.raises(AssertionError, match="a_bias"):
+        first.params.get("bias", shape=(2, 1))
+    assert nn.Dense(2, dtype=numpy.float32, params=first.params).weight is first.weight and first.weight.shape == (2, 3)
+    late = nn.Dense(2, prefix="b_")
+    late.initialize(init.One())
+    nn.Dense(2, in_units=3, params=late.params)
+    assert late.weight.shape == (2, 3) and late(np.ones((1, 3))).tolist() == [[3, 3]]
+
+
+def test_what_a_block_has_registered_is_replaced_by_its_like_alone():
+    class Net(nn.Block):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Dense(2, in_units=1)
+            self.weight = self.params.get("weight", shape=(1,))
+
+    net = Net()
+    fc, weight = net.fc, net.weight
+    for name, value in (("fc", None), ("fc", nn.Flatten()), ("fc", weight), ("weight", None), ("weight", fc)):
+        with pytest.raises(TypeError, match=f"Changing attribute type for {name} from .* to .* is not allowed"):
+            setattr(net, name, value)
+    with pytest.raises(AssertionError, match="Overriding Parameter attribute weight is not allowed"):
+        net.weight = gluon.Parameter("weight", shape=(1,))
+    assert (net.fc, net.weight) == (fc, weight) and list(net.collect_params().values()) == [weight, fc.weight, fc.bias]
+    net.fc = other = nn.Dense(3, in_units=1)
+    assert net.fc is other and list(net.collect_params().values()) == [weight, other.weight, other.bias]
+
+
+def test_parameters_of_a_pickle_are_on_their_devices(tmp_path, monkeypatch):
+    program = """
+        import pathlib, pickle, sys
+        from asyncgrad.mxnet import cpu_as_gpus, gluon, gpu, init
+        cpu_as_gpus(2)
+        p = gluon.Parameter("w", shape=(2,))
+        p.initialize(init.One(), ctx=[gpu(0), gpu(1)])
+        pathlib.Path(sys.argv[1]).write_bytes(pickle.dumps(p))
+        p = pickle.loads(pickle.dumps(p))
+        print(p.list_ctx(), [x.ctx for x in p.list_data()], p.data(gpu(1)).tolist(), p.grad(gpu(1)).ctx)
+        """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program), tmp_path / "p"], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "[gpu(0), gpu(1)] [gpu(0), gpu(1)] [1.0, 1.0] gpu(1)", done.stderr
+    monkeypatch.setattr(extend, "gpus", lambda: [])  # where there are no such devices
+    p = pickle.loads((tmp_path / "p").read_bytes())
+    assert p.list_ctx() == [cpu()] and stepped(gluon.Trainer([p], "sgd", {"learning_rate": 1}), [p]) == [[0, 0]]
+
+
+@pytest.mark.parametrize("make", [nn.Sequential, lambda: nn.Dense(1), lambda: [nn.Dense(1)], lambda: {"w": np.ones(1)}, lambda: np.ones(1)])
+def test_a_trainer_takes_parameters_alone(make):
+    with pytest.raises(ValueError, match="First argument must be a list or dict of Parameters, got"):
+        gluon.Trainer(make(), "sgd")
+
+
+def test_named_tuples_of_arrays_go_to_numpy():
+    rows = collections.namedtuple("Rows", "first second")(np.array([1, 1, 0]), np.array([2, 1, 3]))
+    assert np.lexsort(rows).tolist() == numpy.lexsort(([1, 1, 0], [2, 1, 3])).tolist() == [1, 0, 2]

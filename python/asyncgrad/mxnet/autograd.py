@@ -89,7 +89,8 @@ class _Variable:
     """What attach_grad() has noted of an array: its gradient, which None stands for as long as it is all zeros."""
 
     def __init__(self, array, grad_req, gradient=None):
-        self.array, self.grad_req = weakref.ref(array), grad_req
+        address, self.grad_req = extend.address(array), grad_req
+        self.array = weakref.ref(array, lambda _: _variables.pop(address, None))
         # The program's object of the gradient, while it has one, is that in which it finds later gradients, too.
         self.gradient, self.shown = None, lambda: None
         self.fresh = False  # whether a backward() has written the gradient since a trainer took it
@@ -118,12 +119,7 @@ class _Variable:
         return shown
 
 
-_variables = {}  # by the tensor's address
-
-
-def _forget(address, variable):
-    if _variables.get(address) is variable:
-        del _variables[address]
+_variables = {}  # by the tensor's address; an array that dies takes its variable away
 
 
 def attach(array, grad_req, gradient=None):
@@ -136,8 +132,7 @@ def attach(array, grad_req, gradient=None):
         return
     if not array.dtype.is_floating:
         raise NotImplementedError(f"attach_grad() of {array.dtype}")
-    _variables[address] = variable = _Variable(array, grad_req, gradient)
-    weakref.finalize(array, _forget, address, variable)
+    _variables[address] = _Variable(array, grad_req, gradient)
 
 
 def grad_of(array):

@@ -84,6 +84,15 @@ def pinned(x):
     return x if ag.why_no_gpu() else x.pin_memory()
 
 
+def or_cpu(ctx):
+    """A Context, or the CPU in place of a device that is not there."""
+    try:
+        device_of(ctx)
+    except ValueError:
+        return cpu()
+    return ctx
+
+
 def cpu_as_gpus(n):
     """Divides the CPU into n + 1 parts: cpu(), gpu(0), ... gpu(n - 1). Waits until everything is finished."""
     ag.set_engine_options(cpu_parts=n + 1)

@@ -36,7 +36,7 @@ def dtype_of(dtype, default="float32"):
 
 
 # Arguments that choose how MXNet computes, not what.
-_WITHOUT_EFFECT = ("name", "order", "subok", "casting", "workspace", "cudnn_tune", "cudnn_off", "sparse_grad", "dtype")
+_WITHOUT_EFFECT = ("name", "order", "subok", "casting", "workspace", "cudnn_tune", "cudnn_off", "sparse_grad")
 
 
 def check_no_others(function, others):
@@ -50,6 +50,11 @@ def check_order(function, order):
     """Raises unless elements are taken row by row."""
     if order != "C":
         raise NotImplementedError(f"{function}(order={order!r})")
+
+
+def alike(sequence, parts):
+    """The parts as a list or a tuple of the class of another one, which may be a named tuple."""
+    return type(sequence)(*parts) if hasattr(sequence, "_fields") else type(sequence)(parts)
 
 
 def axis_of(axis, ndim):

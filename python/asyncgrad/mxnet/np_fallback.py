@@ -5,6 +5,7 @@ import numpy as _np
 
 from . import autograd as _autograd
 from .context import current_context as _current_context
+from .multiarray import alike as _alike
 from .multiarray import computed as _computed
 from .multiarray import given as _given
 from .multiarray import ndarray as _ndarray
@@ -26,7 +27,7 @@ def _values(x, contexts):
         contexts.append(x.ctx)
         return x.asnumpy()
     if isinstance(x, (list, tuple)):
-        return type(x)([_values(item, contexts) for item in x])
+        return _alike(x, [_values(item, contexts) for item in x])
     return x
 
 

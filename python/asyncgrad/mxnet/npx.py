@@ -77,10 +77,10 @@ def softmax(data, axis=-1, length=None, temperature=None, use_length=False, dtyp
     return _given(_ag.where(inside, kept, 0.0), dtype=dtype)
 
 
-def log_softmax(data, axis=-1, **others):
+def log_softmax(data, axis=-1, *, dtype=None, **others):
     """The logarithm of softmax(), accurate where that is near 0."""
     _check_no_others("npx.log_softmax", others)
-    return _ag.log_softmax(data, axis)
+    return _given(_ag.log_softmax(data, axis), dtype=dtype)
 
 
 def activation(data, act_type="relu", **others):
@@ -139,8 +139,8 @@ def fully_connected(data, weight, bias=None, num_hidden=None, no_bias=False, fla
     return y if bias is None or no_bias else y + bias
 
 
-def embedding(data, weight, input_dim=None, output_dim=None, **others):
-    """The rows of weight (input_dim, output_dim) at the indices: (...) -> (..., output_dim)."""
+def embedding(data, weight, input_dim=None, output_dim=None, dtype=None, **others):
+    """The rows of weight (input_dim, output_dim) at the indices, in its type: (...) -> (..., output_dim)."""
     _check_no_others("npx.embedding", others)
     return _ag.take(weight, data.astype("int64"), 0)
 

@@ -46,14 +46,14 @@ def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None):
     return _given(drawn * (high - low) + low, out)
 
 
-def randn(*size, dtype=None, ctx=None):
+def randn(*size, dtype=None, ctx=None, out=None):
     """Numbers of N(0, 1), of shape (2, 3) for randn(2, 3)."""
-    return normal(0, 1, size, dtype, ctx)
+    return normal(0, 1, size, dtype, ctx, out)
 
 
-def rand(*size):
+def rand(*size, dtype=None, ctx=None, out=None):
     """Numbers between 0 and 1, of shape (2, 3) for rand(2, 3)."""
-    return uniform(0, 1, size)
+    return uniform(0, 1, size, dtype, ctx, out)
 
 
 def _generator():

@@ -69,6 +69,12 @@ class Block:
         self._children, self._reg_params, self._inner_counts = {}, {}, {}
 
     def __setattr__(self, name, value):
+        existing = getattr(self, name, None)
+        if isinstance(existing, (Block, Parameter)) and not isinstance(value, type(existing)):
+            raise TypeError(f"Changing attribute type for {name} from {type(existing)} to {type(value)} is not allowed.")
+        if isinstance(value, Parameter) and name in self._reg_params:
+            raise AssertionError(f"Overriding Parameter attribute {name} is not allowed. If you want to share parameters between "
+                                 "blocks, please set 'params' at Block construction instead.")
         object.__setattr__(self, name, value)
         if isinstance(value, Block):
             self.register_child(value, name)

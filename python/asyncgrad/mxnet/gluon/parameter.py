@@ -5,9 +5,14 @@ import asyncgrad as ag
 
 from .. import autograd, npx
 from .. import init as initialisers
-from ..context import Context, current_context, device_of
+from ..context import Context, current_context, device_of, or_cpu
 from ..multiarray import check_no_others, dtype_of, wrapped
 from ..np_creation import array as array_from
+
+
+def _extents(shape):
+    """A shape as a tuple, in which an extent that is not known is -1; None of None."""
+    return None if shape is None else tuple(extent or -1 for extent in ((shape,) if isinstance(shape, int) else shape))
 
 
 class DeferredInitializationError(RuntimeError):
@@ -27,8 +32,7 @@ class Parameter:
             raise NotImplementedError(f"Parameter(stype={stype!r}, grad_stype={grad_stype!r})")
         self._data, self._pending = None, None
         self.name, self.grad_req = name, grad_req if differentiable else "null"
-        shape = (shape,) if isinstance(shape, int) else shape
-        self.shape = None if shape is None else tuple(extent or -1 for extent in shape)
+        self.shape = _extents(shape)
         self.dtype, self.lr_mult, self.wd_mult, self.init = dtype, lr_mult, wd_mult, init
         self._allow_deferred = allow_deferred_init
 
@@ -47,11 +51,15 @@ class Parameter:
             array.attach_grad(wanted)
 
     def __setstate__(self, state):
-        """For copies and pickles, whose arrays are variables as the parameter's own are."""
+        """For copies and pickles, whose arrays are variables as the parameter's own are, on the same devices.
+
+        An array of a pickle is on the CPU at first, and stays there if its device is not here.
+        """
         self.__dict__.update(state)
         self._grad_req = self.__dict__.pop("grad_req", None) or self._grad_req  # earlier versions had no property
-        for array in self._data or []:
-            array.attach_grad(self.grad_req)
+        if self._data is not None:
+            placed = {or_cpu(ctx): array for ctx, array in zip(self._contexts, self._data)}
+            self._set([array.to(device_of(ctx)) for ctx, array in placed.items()], placed)
 
     def _is_known(self):
         return self.shape is not None and all(extent > 0 for extent in self.shape)
@@ -87,13 +95,32 @@ class Parameter:
         for array in arrays:
             array.attach_grad(self.grad_req)
 
+    def _may_have(self, shape):
+        """Whether its array may have a shape, as far as the extents of both are known."""
+        own = _extents(self.shape)
+        return own is None or (len(own) == len(shape) and all(a == b or -1 in (a, b) for a, b in zip(own, shape)))
+
     def complete(self, shape):
-        """The shape, now that an input is known."""
+        """Takes the extents that are not known yet from a shape: that of an input, of a file, or of another block."""
         if self._is_known():
             return
-        self.shape = tuple(given if given > 0 else found for given, found in zip(self.shape, shape))
-        if self._pending is not None:
+        self.shape = tuple(own if own > 0 else found for own, found in zip(self.shape or shape, shape))
+        if self._pending is not None and -1 not in self.shape:
             self._make()
+
+    def share(self, shape=None, dtype=None, **_):
+        """Checks what one more block that uses it wants it to be, and completes the shape."""
+        if dtype is not None and dtype_of(dtype) != dtype_of(self.dtype):
+            raise self._mismatch("dtype", dtype)
+        if shape is not None:
+            shape = _extents(shape)
+            if not self._may_have(shape):
+                raise self._mismatch("shape", shape)
+            self.complete(shape)
+
+    def _mismatch(self, attribute, desired):
+        return AssertionError(f"Cannot retrieve Parameter '{self.name}' because desired attribute does not match with stored for "
+                              f"attribute '{attribute}': desired '{desired}' vs stored '{getattr(self, attribute)}'.")
 
     def _check(self):
         if self._data is not None:
@@ -140,9 +167,9 @@ class Parameter:
 
     def set_data(self, data):
         """Writes the values of an array of its shape, on all devices."""
-        own, shape = self.shape or (), tuple(data.shape)
-        if self.shape is not None and (len(own) != len(shape) or any(a not in (-1, 0, b) for a, b in zip(own, shape))):
-            raise ValueError(f"Parameter '{self.name}' of shape {own} cannot have the values of an array of shape {shape}")
+        shape = tuple(data.shape)
+        if not self._may_have(shape):
+            raise ValueError(f"Parameter '{self.name}' of shape {self.shape} cannot have the values of an array of shape {shape}")
         self.shape = shape
         if self._data is None:
             if self._pending is None:
@@ -150,7 +177,7 @@ class Parameter:
             self._make()
         with ag.no_grad():
             for array in self._data:
-                array[...] = data if not hasattr(data, "device") else data.to(array.device)
+                array[...] = data
 
     def zero_grad(self):
         """Lets the gradients be zeros."""
@@ -211,10 +238,10 @@ class ParameterDict:
     def get(self, name, **kwargs):
         """The parameter of a name, made if there is none; shared ones come first."""
         name = self._prefix + name
-        if name in self._params:
-            return self._params[name]
         if self._shared is not None and name in self._shared._params:
-            self._params[name] = self._shared._params[name]
+            self._params.setdefault(name, self._shared._params[name])
+        if name in self._params:
+            self._params[name].share(**kwargs)
         else:
             self._params[name] = Parameter(name, **kwargs)
         return self._params[name]

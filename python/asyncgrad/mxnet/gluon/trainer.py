@@ -13,7 +13,7 @@ from asyncgrad import extend
 from .. import autograd
 from ..context import of_device
 from ..multiarray import check_no_others
-from .parameter import ParameterDict
+from .parameter import Parameter, ParameterDict
 
 
 def _sgd(o, t, lr, w, g, state):
@@ -119,6 +119,16 @@ def _check_finite(name, value):
         raise ValueError(f"{name} must be finite, got {value}")
 
 
+def _listed(params):
+    found = list(params.values()) if isinstance(params, (dict, ParameterDict)) else params
+    if not isinstance(found, (list, tuple)):
+        raise ValueError(f"First argument must be a list or dict of Parameters, got {type(found)}; collect_params() of a block gives one")
+    for parameter in found:
+        if not isinstance(parameter, Parameter):
+            raise ValueError(f"First argument must be a list or dict of Parameters, got list of {type(parameter)}")
+    return list(found)
+
+
 class Trainer:
     """Updates parameters by a rule: sgd, nag, adam, adagrad, rmsprop or adadelta. step(batch_size) averages gradients.
 
@@ -129,7 +139,7 @@ class Trainer:
     def __init__(self, params, optimizer="sgd", optimizer_params=None, kvstore=None, update_on_kvstore=None,
                  **others):
         check_no_others("Trainer", others)
-        self._params = list(params.values()) if isinstance(params, (dict, ParameterDict)) else list(params)
+        self._params = _listed(params)
         if not isinstance(optimizer, str) or optimizer.lower() not in _RULES:
             raise NotImplementedError(f"Trainer(optimizer={optimizer!r}): there are {', '.join(_RULES)}, by their names")
         self._rule = _RULES[optimizer.lower()]

@@ -11,7 +11,7 @@ from .. import utils as _utils
 from ... import np
 from ...base import unwritten as _unwritten
 from ...context import current_context as _current_context, pinned as _pinned
-from ...multiarray import check_no_others
+from ...multiarray import alike as _alike, check_no_others
 from .samplers import BatchSampler, FilterSampler, RandomSampler, Sampler, SequentialSampler
 
 
@@ -113,8 +113,7 @@ def _all_pinned(batch):
         found.update((key, _all_pinned(part)) for key, part in batch.items())
         return found
     if isinstance(batch, (list, tuple)):
-        parts = map(_all_pinned, batch)
-        return type(batch)(*parts) if hasattr(batch, "_fields") else type(batch)(parts)
+        return _alike(batch, map(_all_pinned, batch))
     return _pinned(batch) if isinstance(batch, _ag.Tensor) and batch.device == "cpu" else batch
 
 
@@ -154,10 +153,11 @@ class DataLoader:
         return _all_pinned(self._read(places)) if self._pins else self._read(places)
 
     def _read(self, places):
+        places = [int(place) for place in places]
         whole = (type(self._dataset) is ArrayDataset and self._batchify is _stacked
                  and all(isinstance(values, _np.ndarray) for values in self._dataset._values))
         if not whole:
-            return self._batchify([self._dataset[int(place)] for place in places])
+            return self._batchify([self._dataset[place] for place in places])
         parts = [np.array(values[places]) for values in self._dataset._values]
         return parts if len(parts) > 1 else parts[0]
 
