@@ -29,6 +29,8 @@ def load(path, layer=None, strict=_core._load_strict, rename=()):
     strict: whether both must have the same tensors. rename: (name in the file, name here[, transpose]), for files of
     other frameworks. A load that raises has changed nothing.
     """
+    if layer is None and (rename or strict is not _core._load_strict):
+        raise TypeError("strict and rename are for the tensors of a layer or a dict, and none is given")
     _check_exists(path)
     if layer is None:
         return _core._read(path)
@@ -85,9 +87,9 @@ def _kept(part):
 
 
 def _update(target, values):
-    """Writes the values into a dict; a file has its keys as texts."""
+    """Writes the values into a dict, whose tensors have theirs already; a file has its keys as texts."""
     for key, held in list(target.items()):
         if isinstance(held, dict):
             _update(held, values[str(key)])
-        elif str(key) in values:
+        elif str(key) in values and not isinstance(held, _core.Tensor):
             target[key] = values[str(key)]

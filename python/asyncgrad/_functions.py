@@ -107,29 +107,38 @@ def outer(x, y):
     return as_tensor(x).reshape(-1, 1) * as_tensor(y).reshape(1, -1)
 
 
+def _operands(x, y):
+    """Both, of which at least one is a tensor: the operators of lists mean something else."""
+    return (x if isinstance(x, _core.Tensor) or isinstance(y, _core.Tensor) else as_tensor(x)), y
+
+
 def add(x, y):
     """x + y"""
+    x, y = _operands(x, y)
     return x + y
 
 
 def subtract(x, y):
     """x - y"""
+    x, y = _operands(x, y)
     return x - y
 
 
 def multiply(x, y):
     """x * y"""
+    x, y = _operands(x, y)
     return x * y
 
 
 def divide(x, y):
     """x / y"""
+    x, y = _operands(x, y)
     return x / y
 
 
 def negative(x):
     """-x"""
-    return -x
+    return -as_tensor(x)
 
 
 def array_equal(x, y):

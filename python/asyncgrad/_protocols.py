@@ -81,7 +81,7 @@ def _values(argument):
         array.flags.writeable = False
         return array
     if isinstance(argument, (list, tuple)):
-        return type(argument)(map(_values, argument))
+        return (list if isinstance(argument, list) else tuple)(map(_values, argument))  # for NumPy a named tuple is a tuple
     return argument
 
 

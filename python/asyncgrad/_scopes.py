@@ -8,6 +8,10 @@ from . import _core
 class _Scope(_core._Scope):
     _kind = None
 
+    def __new__(cls, function=None):
+        """A scope; of a function, as by @no_grad, the function in that scope."""
+        return super().__new__(cls) if cls._kind is None or function is None else cls()(function)
+
     def __init__(self):
         super().__init__(self._kind)
 

@@ -244,6 +244,8 @@ def _rows_of(data):
     arrays = (_core.Tensor, numpy.ndarray, tuple)
     if isinstance(data, Subset) and isinstance(data.data, arrays):
         return _Arrays(data.data, data.indices)
+    if isinstance(data, dict) and data and 0 not in data:
+        raise TypeError("a dict has no item 0; a tuple of arrays, such as tuple(data.values()), has their rows as its items")
     return _Arrays(data) if isinstance(data, arrays) else None
 
 

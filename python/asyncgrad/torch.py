@@ -91,7 +91,7 @@ class cuda:
     def get_device_name(device=0):
         """The name of GPU `device`, a number or "cuda:0"; None is the first."""
         known = extend.gpus()
-        name = {None: "cuda:0", "cuda": "cuda:0"}.get(device, device)
+        name = {None: 0, "cuda": 0, **{f"cuda:{i}": i for i in range(len(known))}}.get(device, device)
         if isinstance(name, int) and 0 <= name < len(known):
             name = known[name]
         for d in ag.devices():

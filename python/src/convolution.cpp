@@ -177,7 +177,7 @@ void bind_batch_norm(nb::module_& m) {
       "update_running",
       [](Handle running, double keep, Handle value, double weight) {
         const Call call(value);
-        nn::update_running(tensor_from(running), keep, call.arg(tensor_from(value)), weight);
+        nn::update_running(tensor_in(running.ptr()), keep, call.arg(tensor_from(value)), weight);
       },
       nb::arg("running"), nb::arg("keep"), nb::arg("value"), nb::arg("weight"),
       "running <- keep running + weight value, in place and without a history: how a layer goes on with a running "

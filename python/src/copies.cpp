@@ -10,26 +10,19 @@ void bind_copies(nb::module_& m, TensorClass& c) {
   };
   c.def("clone", copied, "A copy with its own values.");
   c.def("copy", copied, "A copy with its own values.");
-  const auto converted = [](Handle x, Handle dtype) {
+  const auto converted = [](Handle x, Handle dtype, bool copy) {
     const Call call(x);
-    return call.result_or_same(x, to(call.arg(tensor_in(x.ptr())), dtype_from(dtype)));
+    const Tensor& tensor = tensor_in(x.ptr());
+    const DType wanted = dtype_from(dtype);
+    return call.result_or_same(
+        x, copy && tensor.dtype() == wanted ? clone(call.arg(tensor)) : to(call.arg(tensor), wanted));
   };
-  c.def(
-      "astype",
-      [converted](Handle x, Handle dtype, bool copy) {
-        const DType wanted = dtype_from(dtype);
-        if (copy && tensor_in(x.ptr()).dtype() == wanted) {
-          const Call call(x);
-          return call.result(clone(call.arg(tensor_in(x.ptr()))));
-        }
-        return converted(x, dtype);
-      },
-      nb::arg("dtype"), nb::arg("copy") = true,
-      "A copy in another type; with copy=False the tensor itself if it has that type.");
+  c.def("astype", converted, nb::arg("dtype"), nb::arg("copy") = true,
+        "A copy in another type; with copy=False the tensor itself if it has that type.");
   c.def(
       "to",
       [converted](Handle x, Handle target, bool, bool copy) {
-        if (!is_device(target)) return converted(x, target);
+        if (!is_device(target)) return converted(x, target, copy);
         const Call call(x);
         const Tensor& tensor = tensor_in(x.ptr());
         const Device device = device_from(target);

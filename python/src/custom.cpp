@@ -92,13 +92,14 @@ TensorObjects source_operation(const std::string& name, nb::handle outputs, nb::
   return call.results(source_many(name, made, kernel, default_device(), call.where()));
 }
 
+PyTypeObject* type_of(const HeldObject& type) { return reinterpret_cast<PyTypeObject*>(type.get().ptr()); }
+
 // A gradient that a function of the program computes.
 struct OwnGradient {
-  HeldObject function;
-  PyTypeObject* type;
+  HeldObject function, type;
 
   std::vector<Tensor> operator()(const GradientCall& call) const {
-    const nb::object dy = nb::steal(new_object(Tensor(call.dy()), type));
+    const nb::object dy = nb::steal(new_object(Tensor(call.dy()), type_of(type)));
     const nb::object result = nb::steal(call_python(function.get(), nb::make_tuple(dy)));
     if (!result.is_valid()) throw nb::python_error();
     std::vector<Tensor> gradients;
@@ -115,19 +116,17 @@ struct OwnGradient {
 TensorObject own_gradient(const std::string& name, nb::handle value, nb::handle inputs, nb::object function) {
   const Call call(value);
   std::vector<Tensor> operands = tensors_from(inputs);
-  PyTypeObject* const type = Py_TYPE(value.ptr());
-  const OwnGradient backward{HeldObject(std::move(function)), type};
+  const OwnGradient backward{HeldObject(std::move(function)), HeldObject(nb::borrow(value.type()))};
   return call.result(with_gradient(name, tensor_in(value.ptr()), operands, GradientFunction(backward), {},
                                    GradientOrder::first, call.where()));
 }
 
 // A function of the program that backward() calls again, on the thread that calls that.
 struct OwnRecomputed {
-  HeldObject function;
-  PyTypeObject* type;
+  HeldObject function, type;
 
   Tensor operator()(const Arg& input) const {
-    const nb::object argument = nb::steal(new_object(Tensor(input.tensor()), type));
+    const nb::object argument = nb::steal(new_object(Tensor(input.tensor()), type_of(type)));
     const nb::object result = nb::steal(call_python(function.get(), nb::make_tuple(argument)));
     if (!result.is_valid()) throw nb::python_error();
     if (!is_tensor(result.ptr())) {
@@ -139,7 +138,7 @@ struct OwnRecomputed {
 
 nb::object recomputed_function(nb::object function, nb::handle x) {
   const Call call(x);
-  const OwnRecomputed again{HeldObject(std::move(function)), Py_TYPE(x.ptr())};
+  const OwnRecomputed again{HeldObject(std::move(function)), HeldObject(nb::borrow(x.type()))};
   return call.result(recomputed(again, call.arg(tensor_in(x.ptr()))));
 }
 
@@ -152,8 +151,11 @@ int visit_own_functions(const Tensor& tensor, visitproc visit, void* arg) {
   for (const auto& [gradient, recomputed] : detail::own_functions_below(tensor)) {
     const auto* const own = gradient != nullptr ? gradient->target<OwnGradient>() : nullptr;
     const auto* const again = recomputed != nullptr ? recomputed->target<OwnRecomputed>() : nullptr;
-    if (own != nullptr) Py_VISIT(own->function.get().ptr());
-    if (again != nullptr) Py_VISIT(again->function.get().ptr());
+    for (const HeldObject* held :
+         {own != nullptr ? &own->function : nullptr, own != nullptr ? &own->type : nullptr,
+          again != nullptr ? &again->function : nullptr, again != nullptr ? &again->type : nullptr}) {
+      if (held != nullptr) Py_VISIT(held->get().ptr());
+    }
   }
   return 0;
 }

@@ -110,6 +110,7 @@ class TreeOf {
 
 nb::dict dict_of(const Node& node) {
   nb::dict dict;
+  const Call call(tensor_type);
   for (const auto& [name, value] : node.entries) {
     const nb::str key(name.data(), name.size());
     std::visit(
@@ -121,6 +122,8 @@ nb::dict dict_of(const Node& node) {
             dict[key] = held;
           } else if constexpr (std::is_same_v<T, std::string>) {
             dict[key] = nb::str(held.data(), held.size());
+          } else if constexpr (std::is_same_v<T, Tensor>) {
+            dict[key] = call.result(Tensor(held));
           }
         },
         value);

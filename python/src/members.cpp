@@ -103,7 +103,13 @@ void PythonMember::list_items(nn::Members& m) {
     is_changed = is_changed || !now.is(value);
     items.append(now);
   }
-  if (is_changed) object_ = PyTuple_Check(object_.ptr()) ? nb::object(nb::tuple(items)) : nb::object(items);
+  if (!is_changed) return;
+  if (PyList_Check(object_.ptr())) {
+    for (std::size_t i = 0; i < nb::len(items); ++i) object_[i] = items[i];
+  } else {
+    const nb::tuple whole(items);
+    object_ = nb::hasattr(object_, "_fields") ? nb::object(object_.type()(*whole)) : nb::object(whole);
+  }
 }
 
 nb::object PythonMember::listed(nn::Members& m, const std::string& name, handle value) {

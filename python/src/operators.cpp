@@ -15,8 +15,9 @@ struct Other {
 bool read_other(PyObject* object, const Tensor& beside, const Location& where, Other& other) {
   other.number = number_beside(beside.dtype(), object, where);
   if (other.number) return true;
-  if (!PyBool_Check(object) && PyObject_HasAttrString(object, "__array_interface__") == 0 && PyList_Check(object) == 0)
-    return false;
+  const bool is_array = PyBool_Check(object) || PyList_Check(object) || PyTuple_Check(object) ||
+                        PyObject_HasAttrString(object, "__array_interface__") != 0;
+  if (!is_array) return false;
   other.tensor = tensor_beside(beside, object);
   return true;
 }
@@ -319,6 +320,8 @@ std::vector<PyType_Slot> operator_slots() {
       {Py_nb_rshift, reinterpret_cast<void*>(slot<right_shift>)},
       {Py_nb_invert, reinterpret_cast<void*>(unary_slot<inverted>)},
       {Py_nb_inplace_and, reinterpret_cast<void*>(copied_in_place<conjunction>)},
+      {Py_nb_inplace_lshift, reinterpret_cast<void*>(copied_in_place<left_shift>)},
+      {Py_nb_inplace_rshift, reinterpret_cast<void*>(copied_in_place<right_shift>)},
       {Py_nb_inplace_or, reinterpret_cast<void*>(copied_in_place<disjunction>)},
       {Py_nb_inplace_xor, reinterpret_cast<void*>(copied_in_place<exclusion>)},
       {Py_nb_negative, reinterpret_cast<void*>(unary_slot<negative>)},

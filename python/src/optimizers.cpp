@@ -39,7 +39,7 @@ void bind_optimizer(nb::module_& m, OptimizerRow<Options> given) {
             auto values = row->read(args, kwargs);
             new (self) Kind(std::move(std::get<0>(values.given)), values.options, here());
           },
-          nb::sig(made.c_str()), "For a list of tensors, or of groups of them; options by name.")
+          nb::sig(made.c_str()), "For a list of tensors; options by name.")
       .def(
           "add_group",
           [row](Kind& self, const nb::args& args, const nb::kwargs& kwargs) {

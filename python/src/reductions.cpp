@@ -37,6 +37,13 @@ const Reduction& row_for(const Reduction& row, const Tensor& x) {
   return row;
 }
 
+// Over no axes each element is a result of its own.
+Tensor of_each_element(const Call& call, const Reduction& row, const Tensor& x) {
+  if (row.compares) return not_equal(call.arg(x), call.scalar(std::int64_t{0}));
+  if (std::string_view(row.name) == "norm") return abs(call.arg(x));
+  return x.dtype() == boolean ? to(call.arg(x), int64) : clone(call.arg(x));
+}
+
 // Narrow integers are reduced in int64, as NumPy sums them, and bfloat16 in float32.
 Tensor reduced(const Call& call, const Reduction& row, const Tensor& given, Handle axis, bool keepdims) {
   DType dtype = comparable(row.is_floating ? floating_of(given.dtype()) : given.dtype());
@@ -45,7 +52,7 @@ Tensor reduced(const Call& call, const Reduction& row, const Tensor& given, Hand
   const std::vector<int> axes = axes_or_all(axis, x.rank());
   if (axis.is_none() && (!keepdims || x.rank() == 0)) return row.all(call.arg(x));
   if (!axes.empty()) return row.axes(call.arg(x), axes_of(axes), keepdims);
-  return row.compares ? not_equal(call.arg(x), call.scalar(std::int64_t{0})) : x;
+  return of_each_element(call, row, x);
 }
 
 TensorObject reduce(const Reduction& given, Handle x, Handle axis, bool keepdims) {

@@ -16,7 +16,7 @@ TensorObject permuted(const Call& call, const Tensor& x, const nb::args& args) {
   }
   if (x.rank() <= 1 && axes.size() == static_cast<std::size_t>(x.rank())) {
     for (const int axis : axes) static_cast<void>(x.shape().checked_axis(axis));
-    return call.result(Tensor(x));
+    return call.result(clone(call.arg(x)));
   }
   return call.result(permute(call.arg(x), axes_of(axes)));
 }
@@ -62,7 +62,8 @@ void bind_shapes(nb::module_& m, TensorClass& c) {
       [](Handle x, int a, int b) {
         const Call call(x);
         const Tensor tensor = tensor_from(x);
-        if (tensor.shape().checked_axis(a) == tensor.shape().checked_axis(b)) return call.result(Tensor(tensor));
+        if (tensor.shape().checked_axis(a) == tensor.shape().checked_axis(b))
+          return call.result(clone(call.arg(tensor)));
         return call.result(transpose(call.arg(tensor), a, b));
       },
       "A copy with two axes exchanged.", nb::arg("axis1"), nb::arg("axis2"));
@@ -154,7 +155,7 @@ void bind_shapes(nb::module_& m, TensorClass& c) {
       [](Handle x, Handle parts, int axis) {
         const Call call(x);
         const Tensor tensor = tensor_from(x);
-        if (PyLong_Check(parts.ptr()))
+        if (PyIndex_Check(parts.ptr()) != 0 && PySequence_Check(parts.ptr()) == 0)
           return call.results(split(call.arg(tensor), integer_from(parts, "a count"), axis));
         // The places where the parts begin, as the bounds of slices.
         const std::int64_t extent = tensor.size(axis);
@@ -163,6 +164,7 @@ void bind_shapes(nb::module_& m, TensorClass& c) {
         for (const Object& part : items_from(parts, "places")) {
           const std::int64_t place = integer_from(part, "a place");
           const std::int64_t end = std::clamp<std::int64_t>(place < 0 ? place + extent : place, 0, extent);
+          if (end < begin) throw_value_error("split: places follow one another, and " + repr_of(part) + " does not");
           sizes.push_back(end - begin);
           begin = end;
         }

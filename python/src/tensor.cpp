@@ -110,6 +110,7 @@ const PyType_Slot slots[] = {
     {Py_mp_length, reinterpret_cast<void*>(length)},
     {Py_mp_subscript, reinterpret_cast<void*>(item_of)},
     {Py_mp_ass_subscript, reinterpret_cast<void*>(set_item)},
+    {Py_sq_length, reinterpret_cast<void*>(length)},  // of a sequence, for reversed()
     {Py_sq_item, reinterpret_cast<void*>(row_at)},
     {bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
     {bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},

@@ -274,6 +274,14 @@ def test_parts_of_arrays():
             ag.data.split(wrong, [0.5])
 
 
+def test_a_dict_of_arrays_is_not_a_data_set():
+    arrays = {"x": np.ones((4, 2)), "y": np.arange(4)}
+    with pytest.raises(TypeError, match=r"a dict has no item 0; a tuple of arrays, such as tuple\(data.values\(\)\)"):
+        ag.data.Batches(arrays, 2)
+    assert len(list(ag.data.Batches(tuple(arrays.values()), 2))) == 2
+    assert len(list(ag.data.Batches({0: 1.0, 1: 2.0}, 2))) == 1
+
+
 def test_seeds_are_integers_of_64_bits():
     y = np.arange(10)
     for seed in (-1, 2**64, 1.5, "a"):

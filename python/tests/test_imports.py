@@ -191,7 +191,7 @@ def test_own_private_names_are_allowed(code):
 
 def test_the_package_reads_no_private_attribute_of_theirs():
     sources = "".join(path.read_text() for path in sorted((PACKAGE.parent / "src").iterdir()))
-    read = set(re.findall(r'(?:attr|hasattr)\([^"()]*"(_[a-z]\w*)"', sources))
+    read = set(re.findall(r'(?:attr|hasattr)\([^"()]*"(_[a-z]\w*)"', sources)) - {"_fields"}  # of Python's named tuples
     assert "_own_members" in read  # of the package's own classes
     own = "".join(path.read_text() for path in FILES if path not in {path for path, _ in fronts()})
     theirs = "".join(path.read_text() for path, _ in fronts())

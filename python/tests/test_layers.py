@@ -1,4 +1,5 @@
 """Layers of the C++ library, and gradients of several tensors and of gradients."""
+import collections
 import copy
 import inspect
 import pickle
@@ -579,3 +580,54 @@ def test_what_cannot_be_called_is_refused_when_a_layer_is_made(kind):
     with pytest.raises(TypeError):
         net.add(ag.nn.ReLU(), 3)
     assert len(net) == 0
+
+
+def test_a_tensor_of_a_layer_is_one_object_while_the_program_holds_it():
+    net = ag.nn.Sequential(ag.nn.Dense(3, 3), ag.nn.Dense(3, 1))
+    matrices = {p for p in net.parameters() if p.ndim > 1}
+    assert len(matrices) == 2 and [p for p in net.parameters() if p not in matrices] == [net[0].bias, net[1].bias]
+    momentum = {p: 0 for p in net.parameters()}
+    assert momentum[net[0].weight] == 0 and net[0].weight is dict(net.named_parameters())["0.weight"]
+    own = ag.parameter(ag.ones(3, 3))
+    net[0].weight = own
+    assert net[0].weight is own and net.parameters()[0] is own
+    held = net[0].weight
+    net.to("float64")
+    assert net[0].weight is not held and net[0].weight.dtype == ag.float64
+
+
+@pytest.mark.parametrize("value", [np.zeros((2, 2), "float32"), [[1.0]], 3, ag.nn.ReLU()])
+def test_what_is_no_tensor_is_not_assigned_to_one_of_a_layer(value):
+    layer = ag.nn.Dense(2, 2)
+    with pytest.raises(TypeError, match="weight of a Dense is a tensor, .* or None, not"):
+        layer.weight = value
+    assert isinstance(layer.weight, ag.Tensor)
+
+
+def test_attributes_of_a_sequential_of_ones_own_are_members():
+    class Net(ag.nn.Sequential):
+        def __init__(self):
+            super().__init__(ag.nn.Dense(2, 2))
+            self.head = ag.nn.Dense(2, 1)
+
+        def forward(self, x):
+            return self.head(super().forward(x))
+
+    net = Net()
+    assert [path for path, _ in net.state()] == ["0.weight", "0.bias", "head.weight", "head.bias"]
+    net.eval()
+    assert not net.head.training and len(net.parameters()) == 4 and net(ag.ones(3, 2)).shape == (3, 1)
+
+
+def test_a_move_keeps_lists_and_named_tuples():
+    Pair = collections.namedtuple("Pair", "w b")
+
+    class Net(ag.nn.Module):
+        def __init__(self):
+            self.pair = Pair(ag.parameter(ag.ones(2)), ag.parameter(ag.ones(2)))
+            self.list = self.alias = [ag.parameter(ag.ones(2))]
+
+    net = Net()
+    held = net.list
+    net.to("float64")
+    assert net.pair.w.dtype == ag.float64 and net.list is held and net.alias is held and held[0].dtype == ag.float64

@@ -323,3 +323,62 @@ def test_numbers_and_text():
     assert bool(ag.array(1)) and not ag.zeros(1) and [10, 20][ag.array(1)] == 20
     assert isinstance(ag.array(3).item(), int) and len(x) == 1 and x.size == 2 and x.ndim == 2 and x.nbytes == 8
     assert [row.tolist() for row in ag.arange(4).reshape(2, 2)] == [[0, 1], [2, 3]]
+
+
+@pytest.mark.parametrize("copied", [
+    lambda x: x.T, lambda x: x.transpose(), lambda x: ag.swapaxes(x, 0, 0), lambda x: x.sum(axis=()), lambda x: x.max(axis=()),
+    lambda x: x.to("float32", copy=True), lambda x: x.logsumexp(axis=())])
+def test_what_gives_a_copy_shares_nothing(copied):
+    x = ag.ones(2)
+    y = copied(x)
+    y += 1
+    assert x.tolist() == [1, 1] and y.tolist() == [2, 2]
+
+
+def test_reductions_over_no_axes():
+    x = ag.array([-3.0, 4.0])
+    assert ag.norm(x, axis=()).tolist() == [3, 4] and ag.norm(ag.array(-3.0), axis=()).item() == 3
+    y = ag.sum(x > 0, axis=())
+    assert y.dtype == ag.int64 and y.tolist() == [0, 1]
+
+
+def test_arithmetic_of_lists():
+    assert ag.add([1.0, 2.0], [3.0, 4.0]).tolist() == [4, 6] and ag.multiply([1, 2], 2).tolist() == [2, 4]
+    assert ag.subtract([1], [2]).tolist() == [-1] and ag.divide([1.0], [2.0]).tolist() == [0.5] and ag.negative([1, -2]).tolist() == [-1, 2]
+    assert ag.add([1, 2], ag.ones(2)).tolist() == [2, 3] and ag.multiply(2, ag.ones(2)).tolist() == [2, 2]
+
+
+def test_a_tuple_is_an_operand_as_a_list_is():
+    x = ag.array([1, 2])
+    assert (x == (1, 3)).tolist() == [True, False] and (x + (1, 2)).tolist() == [2, 4] and ((1, 2) + x).tolist() == [2, 4]
+
+
+def test_shifts_in_place():
+    x = ag.array([1, 2])
+    y = x
+    x <<= 2
+    assert y is x and y.tolist() == [4, 8]
+    x >>= 1
+    assert y.tolist() == [2, 4]
+
+
+def test_places_of_split():
+    x = ag.arange(4)
+    assert [part.tolist() for part in ag.split(x, np.int64(2))] == [[0, 1], [2, 3]]
+    assert [part.tolist() for part in ag.split(x, np.array([1, 3]))] == [[0], [1, 2], [3]]
+    with pytest.raises(ValueError, match="split: places follow one another, and 1 does not"):
+        ag.split(x, [3, 1])
+
+
+def test_a_tensor_backwards():
+    assert [row.tolist() for row in reversed(ag.array([[1, 2], [3, 4]]))] == [[3, 4], [1, 2]]
+    with pytest.raises(TypeError, match="without axes"):
+        reversed(ag.array(1.0))
+
+
+def test_update_running_takes_tensors_alone():
+    running = ag.zeros(2)
+    ag.nn.update_running(running, 0.5, ag.ones(2), 0.25)
+    assert running.tolist() == [0.25, 0.25]
+    with pytest.raises(TypeError, match="a tensor is asked for"):
+        ag.nn.update_running(np.zeros(2, "float32"), 0.5, ag.ones(2), 0.25)

@@ -224,3 +224,17 @@ def test_no_interrupt_leaves_a_scope_behind():
             ag.ones(2) @ ag.ones(3)
         assert "in layer" not in str(caught.value)
     assert 20 < place < 499
+
+
+def test_a_scope_decorates_without_parentheses():
+    x = ag.parameter(ag.ones(2))
+
+    @ag.no_grad
+    def doubled(x):
+        """Twice x."""
+        return x * 2
+
+    assert not doubled(x).requires_grad and doubled.__doc__ == "Twice x."
+    assert (x * 2).requires_grad
+    with ag.no_grad():
+        assert not (x * 2).requires_grad

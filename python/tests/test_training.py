@@ -223,3 +223,32 @@ def test_a_dict_in_a_circle_is_refused(tmp_path):
     circle["circle"] = circle
     with pytest.raises(ValueError, match="nested deeper than 1000, or in a circle"):
         ag.Checkpoint(x=circle).save(tmp_path / "file")
+
+
+def test_a_checkpoint_keeps_tensors_of_a_state(tmp_path):
+    class Statistics:
+        def __init__(self):
+            self.count, self.mean = 0, ag.zeros(2)
+
+        def get_state(self):
+            return {"count": self.count, "mean": self.mean.clone()}
+
+        def set_state(self, state):
+            self.count, self.mean = state["count"], state["mean"]
+
+    kept, table = Statistics(), {"total": ag.ones(2), "steps": 3}
+    kept.count, kept.mean = 5, ag.array([1.0, 2.0])
+    ag.Checkpoint(statistics=kept, table=table).save(tmp_path / "file")
+    read, total = Statistics(), ag.zeros(2)
+    other = {"total": total, "steps": 0}
+    ag.Checkpoint(statistics=read, table=other).load(tmp_path / "file")
+    assert read.count == 5 and read.mean.tolist() == [1, 2]
+    assert other["total"] is total and total.tolist() == [1, 1] and other["steps"] == 3
+
+
+def test_reading_a_file_without_a_layer_takes_no_names(tmp_path):
+    ag.save(tmp_path / "file", {"w": ag.ones(2)})
+    for options in ({"rename": [("w", "v")]}, {"strict": False}):
+        with pytest.raises(TypeError, match="strict and rename are for the tensors of a layer or a dict"):
+            ag.load(tmp_path / "file", **options)
+    assert list(ag.load(tmp_path / "file")) == ["w"]

@@ -105,6 +105,8 @@ def _running_products(x, axis):
 
 def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
     """The differences of neighbours along an axis, n times, of x between `prepend` and `append`."""
+    if n < 0:
+        raise ValueError(f"[diff] n must be at least 0, got {n}")
     parts = [part for part in (prepend, x, append) if part is not None]
     axis = axis_of(axis, x.ndim)
     x = _core.concatenate(parts, axis) if len(parts) > 1 else x

@@ -58,7 +58,8 @@ def argsort(x, /, *, axis=-1, descending=False, stable=True):
 
 def _counted(indices, extent):
     """Indices of which negative ones are counted from the end."""
-    return _core.where(indices < 0, indices + extent, indices).astype("int64", copy=False)
+    indices = indices.astype("int64", copy=False)
+    return _core.where(indices < 0, indices + extent, indices)
 
 
 def take(x, indices, /, *, axis=None):

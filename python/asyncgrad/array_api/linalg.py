@@ -4,6 +4,7 @@ NumPy computes decompositions, inverses and determinants on a thread of the libr
 have gradients, as has what is a sum of products; the other ones have none.
 """
 import math as _math
+import operator as _operator
 from typing import NamedTuple as _NamedTuple
 
 from .. import _core
@@ -101,6 +102,9 @@ def cross(x1, x2, /, *, axis=-1):
 def matrix_power(x, n, /):
     """The product of n factors x, or of -n factors inv(x); the unit matrix for 0."""
     _check_matrices("matrix_power", x, square=True)
+    n = _operator.index(n)
+    if n == 1:
+        return x.copy()
     if n < 0:
         x, n = inv(x), -n
     power = _core.broadcast_to(_core._eye(x.shape[-1], x.shape[-1], 0, x.dtype, x.device), x.shape) if n == 0 else None

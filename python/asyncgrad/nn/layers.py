@@ -10,7 +10,7 @@ from .._scopes import evaluation as _evaluation
 from .._signature import Signature as _Signature
 from . import _pickles
 from .containers import Lambda  # noqa: F401  (where pickles of version 0.1.0 look for it)
-from .module import Module
+from .module import Module, as_held
 
 
 class NativeLayer(Module):
@@ -50,7 +50,7 @@ class NativeLayer(Module):
                 *outer, last = path.split(".")
                 for name in outer:
                     node = node.setdefault(name, {})
-                node[last] = tensor
+                node[last] = as_held(tensor)
         return {**tree, **self._own_members()}
 
     def _own_members(self):
@@ -58,10 +58,14 @@ class NativeLayer(Module):
 
     def __setattr__(self, name, value):
         is_bound = value is None or isinstance(value, _core.Tensor)
-        if is_bound and "_layer" in self.__dict__ and name in self._layer._tensors():
-            self._layer._rebind({name: value})
+        is_tensor = "_layer" in self.__dict__ and name in self._layer._tensors()
+        if is_bound and is_tensor:
+            self._layer._rebind({name: value if value is None else as_held(value)})
         elif any(name == row[0] for row in self._kind._parameters):
             raise AttributeError(f"{name} of a {type(self).__name__} is chosen when the layer is made")
+        elif is_tensor:
+            raise TypeError(f"{name} of a {type(self).__name__} is a tensor, such as asyncgrad.parameter(asyncgrad.array(values)), or None, "
+                            f"not {type(value).__name__}")
         else:
             super().__setattr__(name, value)
 
@@ -72,7 +76,7 @@ class NativeLayer(Module):
         if not name.startswith("_"):
             tensors = self._layer._tensors()
             if name in tensors:
-                return tensors[name]
+                return None if tensors[name] is None else as_held(tensors[name])
             members = self.members()
             if name in members:
                 return members[name]

@@ -1,5 +1,6 @@
 """The base class of layers, and layers in a row."""
 import copy
+import weakref
 from collections.abc import Callable
 from reprlib import recursive_repr
 from typing import Any
@@ -12,6 +13,19 @@ if "Module" in globals():
                       "start a new process")
 
 Tensor = _core.Tensor
+
+
+_held = weakref.WeakValueDictionary()  # by address: the tensors of layers that the program holds
+
+
+def as_held(tensor):
+    """The object that the program holds for a tensor: the C++ library makes a new one each time that it is asked."""
+    address = tensor._address()
+    known = _held.get(address)
+    if known is not None and known._address() == address:
+        return known
+    _held[address] = tensor
+    return tensor
 
 
 def _no_forward(self, *args):
@@ -51,11 +65,11 @@ class Module:
 
     def state(self):
         """All tensors with their paths, such as ("1.norm.weight", tensor), in the order of the attributes."""
-        return _core._state(self)
+        return [(path, as_held(tensor)) for path, tensor in _core._state(self)]
 
     def parameters(self):
         """The tensors that require a gradient, each once: what an optimiser takes."""
-        return _core._parameters(self)
+        return list(map(as_held, _core._parameters(self)))
 
     def named_parameters(self):
         """The parameters with their paths."""
@@ -73,7 +87,7 @@ class Module:
 
     def zero_grad(self):
         """Drops the gradients of all parameters."""
-        for tensor in self.parameters():
+        for tensor in _core._parameters(self):
             tensor.zero_grad()
 
     def clone(self):
@@ -159,7 +173,8 @@ class Sequential(Module):
         return self
 
     def members(self):
-        return {str(i): layer for i, layer in enumerate(self.layers)}
+        layers = {str(i): layer for i, layer in enumerate(self.layers)}
+        return layers | {name: value for name, value in super().members().items() if name != "layers"}
 
     def forward(self, x):
         for layer in self.layers:
