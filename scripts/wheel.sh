@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes build/wheels/asyncgrad-*.whl, a Python package with everything inside but NumPy: for CPython 3.10 and newer on Linux.
+# Makes build/wheels/asyncgrad-*.whl, a Python package with everything inside but NumPy and nanobind-backend: for CPython 3.10 and newer on Linux.
 # Installs what is missing first.
 #
 #   scripts/wheel.sh           for the CPU alone
