@@ -17,10 +17,11 @@ void throw_no_route(const DeviceState& device, const Submission& submission) {
   const std::string name = device.device.str();
   const std::string_view elsewhere =
       device.device.type == DeviceType::cpu ? "" : "; to(\"cpu\") copies a tensor to the CPU, which has one";
+  // A kernel without an executor: the device went out of use, and may have come back since.
+  const bool is_absent =
+      device.executor.load(std::memory_order_relaxed) == nullptr || kernel_on(device, submission).run != nullptr;
   throw_error(op_name(submission.op, submission.attributes),
-              device.executor.load(std::memory_order_relaxed) == nullptr
-                  ? name + " is not in use any more"
-                  : fmt::format("has no kernel for {}{}", name, elsewhere));
+              is_absent ? name + " is not in use any more" : fmt::format("has no kernel for {}{}", name, elsewhere));
 }
 
 namespace {

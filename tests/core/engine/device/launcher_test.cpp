@@ -147,7 +147,7 @@ TEST_F(Launcher, ADryRunMayBeginWithADeviceThatDoesNotComeIntoUse) {
             "[device] cuda:0 does not come into use");
   const Tensor x = full({1000}, 3) + 1.0;
   EXPECT_GE(dry_run_report().operations, 2);
-  EXPECT_THAT(message_of([&] { x.to_vector<float>(); }), HasSubstr("dry run"));
+  EXPECT_THAT(message_of([&] { x.to_vector<float>(); }), HasSubstr("Schedule::dry_run"));
 }
 
 TEST_F(Launcher, CachedMemoryIsGivenBackOnRequest) {

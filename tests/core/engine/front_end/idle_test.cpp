@@ -19,7 +19,7 @@
 namespace asyncgrad::tests {
 namespace {
 
-using testing::AnyOf, testing::HasSubstr, testing::IsEmpty;
+using testing::AnyOf, testing::HasSubstr;
 
 // Calls a function again and again on a thread of its own.
 class Repeating {
@@ -129,9 +129,8 @@ TEST_F(IdleTest, SourcesOfAPartThatGoesAreRefused) {
       const auto write = [](const CustomCall& call) { call.output<float>()[0] = 3; };
       EXPECT_EQ(source("read", {.shape = {1}}, write, {DeviceType::cpu, 1}).item(), 3);
     };
-    EXPECT_THAT(message_of(queue),
-                AnyOf(IsEmpty(), HasSubstr("there is no cpu:1 here"), HasSubstr("cpu:1 is not in use"),
-                      HasSubstr("[source] has no kernel for cpu:1")));
+    EXPECT_THAT(message_of(queue), AnyOf("nothing was thrown", HasSubstr("there is no cpu:1 here"),
+                                         HasSubstr("cpu:1 is not in use any more")));
   }
 }
 
