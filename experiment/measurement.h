@@ -29,7 +29,7 @@ struct Measurement {
   std::int64_t workers = 0;
 
   // --- Its figures.
-  std::int64_t operations = 0;
+  std::int64_t operations = 0, inlined_operations = 0;      // all, and those of them that ran at the call
   double frontend_s = 0, frontend_wait_s = 0, total_s = 0;  // to queue all batches; to wait meanwhile; to finish
   std::int64_t setup_live_bytes = 0, serial_peak_bytes = 0, peak_live_bytes = 0;
   std::optional<std::int64_t> peak_rss_growth_bytes{};  // nothing: other runs shared its process
@@ -60,6 +60,7 @@ void visit_members(OneMeasurement& m, const Visit& visit, const VisitOptions& vi
   visit("seed", m.seed);
   visit("workers", m.workers);
   visit("operations", m.operations);
+  visit("inlined_operations", m.inlined_operations);
   visit("frontend_s", m.frontend_s);
   visit("frontend_wait_s", m.frontend_wait_s);
   visit("total_s", m.total_s);

@@ -71,7 +71,9 @@ void Recorder::finish(const std::vector<Tensor>& parameters) {
     if (!failure) failure = std::current_exception();
   }
   Measurement measurement = settings();
-  measurement.operations = engine_figures().operations - before_.operations;
+  const EngineFigures after = engine_figures();
+  measurement.operations = after.operations - before_.operations;
+  measurement.inlined_operations = after.inlined - before_.inlined;
   measurement.frontend_s = frontend_s;
   measurement.frontend_wait_s = wait_s;
   measurement.total_s = total_s;

@@ -132,7 +132,12 @@ class Results:
         return self.median(run, "total_s") / self.batches
 
     def batches_ahead(self, run):
-        return self.median(run, "peak_queued_operations") * self.batches / self.median(run, "operations")
+        queued = self.queued_operations(run)
+        return self.median(run, "peak_queued_operations") * self.batches / queued if queued else 0
+
+    def queued_operations(self, run):
+        """Those of all batches that went through the queue: the others were tiny, and ran at the call."""
+        return self.median(run, "operations") - self.median(run, "inlined_operations")
 
     def growth_without_budget(self):
         return max(self.ratio(run, "none", "peak_live_bytes") for run in ("none:unbounded", "none:first_ready"))
@@ -224,7 +229,7 @@ def held_front_end(all_results):
     if free:
         places = "; ".join(f"`{each.name}` had queued its {each.batches} batches in "
                            f"{seconds(each.median('none', 'frontend_s'))}, and its queue would be full "
-                           f"{capacity * each.batches / each.median('none', 'operations'):.0f} batches ahead" for each in free)
+                           f"{capacity * each.batches / each.queued_operations('none'):.0f} batches ahead" for each in free)
         parts.append(f"Nothing held the front end of the others: {places}. Up to there, memory without a budget grows with the "
                      "length of the run.")
     return "\n\n".join(map(paragraph, (f"The queue has room for {capacity:,} operations.", *parts)))

@@ -62,12 +62,13 @@ TEST_F(AsyncTraining, DataHasItsDocumentedForm) {
   EXPECT_THAT(names, ElementsAre("immediate", "batch", "in-flight:1", "in-flight:2", "none", "none:unbounded",
                                  "none:first_ready"));
   for (const Json& run : all["runs"]) {
-    EXPECT_THAT(keys_of(run),
-                ElementsAre("name", "device", "math", "barrier", "in_flight", "schedule", "memory_budget_bytes",
-                            "batches", "batch_size", "hidden", "lr", "seed", "workers", "operations", "frontend_s",
-                            "frontend_wait_s", "total_s", "setup_live_bytes", "serial_peak_bytes", "peak_live_bytes",
-                            "peak_rss_growth_bytes", "peak_queued_operations", "budget_excess_bytes",
-                            "live_bytes_timeline", "first_loss", "last_loss", "parameters_hash"));
+    EXPECT_THAT(
+        keys_of(run),
+        ElementsAre("name", "device", "math", "barrier", "in_flight", "schedule", "memory_budget_bytes", "batches",
+                    "batch_size", "hidden", "lr", "seed", "workers", "operations", "inlined_operations", "frontend_s",
+                    "frontend_wait_s", "total_s", "setup_live_bytes", "serial_peak_bytes", "peak_live_bytes",
+                    "peak_rss_growth_bytes", "peak_queued_operations", "budget_excess_bytes", "live_bytes_timeline",
+                    "first_loss", "last_loss", "parameters_hash"));
     EXPECT_EQ(run["device"], "cpu");
     EXPECT_EQ(run["math"], "float32");
     EXPECT_EQ(run["batches"], 4);
