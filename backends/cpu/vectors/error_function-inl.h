@@ -9,9 +9,8 @@
 #define ASYNCGRAD_ERROR_FUNCTION_INL
 #endif
 
-#include <cstddef>
-
 #include "asyncgrad/backends/cpu/vectors/exponential-inl.h"
+#include "asyncgrad/backends/cpu/vectors/polynomial-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
@@ -48,25 +47,6 @@ struct ErrorSeries<float> {
   static constexpr double zero_from = 9.19;  // where erfc is no normal number any more
 };
 
-template <class T>
-using Lanes = hn::Vec<hn::ScalableTag<T>>;
-
-// coefficients[0] + coefficients[1] x + …. Even and odd powers are summed side by side, because each step waits for the
-// one before.
-template <class T, std::size_t count>
-HWY_INLINE Lanes<T> polynomial(const double (&coefficients)[count], Lanes<T> x) {
-  const hn::ScalableTag<T> d;
-  const auto square = hn::Mul(x, x);
-  auto last = hn::Set(d, static_cast<T>(coefficients[count - 1]));
-  auto sum = hn::Set(d, static_cast<T>(coefficients[count - 2]));
-  for (std::size_t i = count - 2; i-- > 0;) {
-    const auto next = hn::MulAdd(last, square, hn::Set(d, static_cast<T>(coefficients[i])));
-    last = sum;
-    sum = next;
-  }
-  return hn::MulAdd(last, x, sum);
-}
-
 // e^(x^2) erfc(x) for 0 <= x < zero_from.
 template <class T>
 HWY_INLINE Lanes<T> scaled_erfc(Lanes<T> x) {
@@ -90,7 +70,7 @@ HWY_INLINE Lanes<T> erfc_of_size(Lanes<T> x) {
   const auto is_some = hn::Lt(hn::Abs(x), hn::Set(d, static_cast<T>(ErrorSeries<T>::zero_from)));
   x = hn::IfThenElseZero(is_some, hn::Abs(x));
   const auto square = hn::Mul(x, x), rest = hn::MulSub(x, x, square);  // what the square lost by rounding
-  const auto power = exponential_of_moderate(hn::Neg(square));
+  const auto power = exponential_of_normal(hn::Neg(square));
   return hn::IfThenElseZero(is_some, hn::Mul(hn::NegMulAdd(power, rest, power), scaled_erfc<T>(x)));
 }
 

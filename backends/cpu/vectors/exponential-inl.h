@@ -17,8 +17,8 @@ namespace asyncgrad::detail::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// e^x of float32 for -170 < x < 90: 2^n e^r with |r| <= ln(2) / 2.
-template <class V>
+// e^x of float32 for -170 < x < 90, or for -87 < x < 88 if it is normal: 2^n e^r with |r| <= ln(2) / 2.
+template <bool is_normal = false, class V>
 HWY_INLINE V float_exponential(V x) {
   const hn::ScalableTag<float> d;
   const hn::ScalableTag<std::int32_t> integers;
@@ -33,8 +33,9 @@ HWY_INLINE V float_exponential(V x) {
   const V odd = hn::MulAdd(hn::Set(d, 8.3687194e-3F), square, hn::Set(d, 0.16666521F));
   const V series = hn::MulAdd(odd, r, hn::MulAdd(last, square, hn::Set(d, 0.49999994F)));
   const V power = hn::Add(hn::MulAdd(series, square, r), hn::Set(d, 1));
-  // 2^n may be out of range: half of n is added to the exponent, and 2 to the power of the rest is a factor.
   const auto n = hn::Sub(hn::BitCast(integers, shifted), hn::Set(integers, bits_of_magic));
+  if constexpr (is_normal) return hn::BitCast(d, hn::Add(hn::BitCast(integers, power), hn::ShiftLeft<23>(n)));
+  // 2^n may be out of range: half of n is added to the exponent, and 2 to the power of the rest is a factor.
   const auto half = hn::ShiftRight<1>(n);
   const auto scaled = hn::Add(hn::BitCast(integers, power), hn::ShiftLeft<23>(half));
   const auto factor = hn::ShiftLeft<23>(hn::Add(hn::Sub(n, half), hn::Set(integers, bias)));
@@ -48,6 +49,16 @@ HWY_INLINE V exponential_of_moderate(V x) {
     return float_exponential(x);
   } else {
     return hn::Exp(hn::ScalableTag<hn::TFromV<V>>(), x);
+  }
+}
+
+// The same where e^x is a normal number: for -87 < x < 88, of float64 for -708 < x < 706.
+template <class V>
+HWY_INLINE V exponential_of_normal(V x) {
+  if constexpr (sizeof(hn::TFromV<V>) == 4) {
+    return float_exponential<true>(x);
+  } else {
+    return exponential_of_moderate(x);
   }
 }
 

@@ -62,7 +62,13 @@ struct VectorMath {
   static HWY_INLINE V call(Is<Primitive::expm1>, V x) {
     return with_zeros(x, bounded_exponential(x, hn::Expm1(D(), x)));
   }
-  static HWY_INLINE V call(Is<Primitive::log>, V x) { return bounded_log(x, hn::Zero(D()), hn::Log(D(), x)); }
+  static HWY_INLINE V call(Is<Primitive::log>, V x) {
+    if constexpr (is_wide || lanes == 1) {
+      return bounded_log(x, hn::Zero(D()), hn::Log(D(), x));
+    } else {
+      return bounded_log(x, hn::Zero(D()), log_for_base<T>(x, base_e));
+    }
+  }
   static HWY_INLINE V call(Is<Primitive::log1p>, V x) { return bounded_log(x, set(-1), hn::Log1p(D(), x)); }
   static HWY_INLINE V call(Is<Primitive::log2>, V x) {
     if constexpr (lanes == 1) {
