@@ -92,16 +92,23 @@ TensorObjects source_operation(const std::string& name, nb::handle outputs, nb::
   return call.results(source_many(name, made, kernel, default_device(), call.where()));
 }
 
-PyTypeObject* type_of(const HeldObject& type) { return reinterpret_cast<PyTypeObject*>(type.get().ptr()); }
-
-// A gradient that a function of the program computes.
-struct OwnGradient {
+// A function of the program for tensors of a class.
+struct OwnFunction {
   HeldObject function, type;
 
-  std::vector<Tensor> operator()(const GradientCall& call) const {
-    const nb::object dy = nb::steal(new_object(Tensor(call.dy()), type_of(type)));
-    const nb::object result = nb::steal(call_python(function.get(), nb::make_tuple(dy)));
+  nb::object result_for(const Tensor& tensor) const {
+    auto* const of = reinterpret_cast<PyTypeObject*>(type.get().ptr());
+    const nb::object argument = nb::steal(new_object(Tensor(tensor), of));
+    nb::object result = nb::steal(call_python(function.get(), nb::make_tuple(argument)));
     if (!result.is_valid()) throw nb::python_error();
+    return result;
+  }
+};
+
+// A gradient that a function of the program computes.
+struct OwnGradient : OwnFunction {
+  std::vector<Tensor> operator()(const GradientCall& call) const {
+    const nb::object result = result_for(call.dy());
     std::vector<Tensor> gradients;
     if (is_tensor(result.ptr()) || result.is_none()) {
       gradients.push_back(result.is_none() ? Tensor() : tensor_in(result.ptr()));
@@ -116,19 +123,15 @@ struct OwnGradient {
 TensorObject own_gradient(const std::string& name, nb::handle value, nb::handle inputs, nb::object function) {
   const Call call(value);
   std::vector<Tensor> operands = tensors_from(inputs);
-  const OwnGradient backward{HeldObject(std::move(function)), HeldObject(nb::borrow(value.type()))};
+  const OwnGradient backward{{HeldObject(std::move(function)), HeldObject(nb::borrow(value.type()))}};
   return call.result(with_gradient(name, tensor_in(value.ptr()), operands, GradientFunction(backward), {},
                                    GradientOrder::first, call.where()));
 }
 
 // A function of the program that backward() calls again, on the thread that calls that.
-struct OwnRecomputed {
-  HeldObject function, type;
-
+struct OwnRecomputed : OwnFunction {
   Tensor operator()(const Arg& input) const {
-    const nb::object argument = nb::steal(new_object(Tensor(input.tensor()), type_of(type)));
-    const nb::object result = nb::steal(call_python(function.get(), nb::make_tuple(argument)));
-    if (!result.is_valid()) throw nb::python_error();
+    const nb::object result = result_for(input.tensor());
     if (!is_tensor(result.ptr())) {
       throw_type_error("a recomputed function must return a tensor, got " + repr_of(result));
     }
@@ -138,7 +141,7 @@ struct OwnRecomputed {
 
 nb::object recomputed_function(nb::object function, nb::handle x) {
   const Call call(x);
-  const OwnRecomputed again{HeldObject(std::move(function)), HeldObject(nb::borrow(x.type()))};
+  const OwnRecomputed again{{HeldObject(std::move(function)), HeldObject(nb::borrow(x.type()))}};
   return call.result(recomputed(again, call.arg(tensor_in(x.ptr()))));
 }
 
@@ -149,12 +152,12 @@ nb::object recomputed_function(nb::object function, nb::handle x) {
 int visit_own_functions(const Tensor& tensor, visitproc visit, void* arg) {
   if (!tensor.defined()) return 0;
   for (const auto& [gradient, recomputed] : detail::own_functions_below(tensor)) {
-    const auto* const own = gradient != nullptr ? gradient->target<OwnGradient>() : nullptr;
-    const auto* const again = recomputed != nullptr ? recomputed->target<OwnRecomputed>() : nullptr;
-    for (const HeldObject* held :
-         {own != nullptr ? &own->function : nullptr, own != nullptr ? &own->type : nullptr,
-          again != nullptr ? &again->function : nullptr, again != nullptr ? &again->type : nullptr}) {
-      if (held != nullptr) Py_VISIT(held->get().ptr());
+    const OwnFunction* const own = gradient != nullptr ? gradient->target<OwnGradient>() : nullptr;
+    const OwnFunction* const again = recomputed != nullptr ? recomputed->target<OwnRecomputed>() : nullptr;
+    for (const OwnFunction* const held : {own, again}) {
+      if (held == nullptr) continue;
+      Py_VISIT(held->function.get().ptr());
+      Py_VISIT(held->type.get().ptr());
     }
   }
   return 0;
