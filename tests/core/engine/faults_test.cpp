@@ -30,7 +30,12 @@ void delay_operation(std::uint64_t) {
   if (is_its_turn()) std::this_thread::sleep_for(std::chrono::milliseconds(3));
 }
 // The block is refused again and again, as by a system without memory, until stop_faults().
-bool refuse_block(std::int64_t) { return blocks_left.load() >= 0 && (blocks_left.load() == 0 || blocks_left-- == 0); }
+bool refuse_block(std::int64_t) {
+  int left = blocks_left.load();
+  while (left > 0 && !blocks_left.compare_exchange_weak(left, left - 1)) {
+  }
+  return left == 0;
+}
 
 class Faults : public testing::TestWithParam<EngineOptions> {
  protected:

@@ -40,7 +40,11 @@ class Repeating {
   std::thread thread_;
 };
 
+// A sanitizer slows threads that wait for each other most of all.
+constexpr int times = is_sanitized ? 8 : 300;
+
 // Some operations, of which the queue is never empty for long.
+constexpr int some = is_sanitized ? 100 : 500;
 Floats increments(int count) {
   Tensor x = zeros({64});
   for (int i = 0; i < count; ++i) x = x + 1;
@@ -65,8 +69,8 @@ TEST_F(IdleTest, OptionsAreSetWhileOthersQueue) {
     EXPECT_FALSE(engine_report().empty());
     recover();
   });
-  const Repeating queueing([] { EXPECT_EQ(increments(500), Floats(64, 500)); });
-  for (int i = 0; i < (looks_for_races ? 6 : 30); ++i) ASSERT_EQ(increments(500), Floats(64, 500));
+  const Repeating queueing([] { EXPECT_EQ(increments(some), Floats(64, some)); });
+  for (int i = 0; i < (is_sanitized ? 4 : 30); ++i) ASSERT_EQ(increments(some), Floats(64, some));
 }
 
 // Data that is handed over waits for memory, by the order of a device that options may replace.
@@ -81,7 +85,7 @@ TEST_F(IdleTest, OptionsAreSetWhileOthersWaitForMemory) {
                         .cpu_parts = 2});
   });
   const std::vector<float> values(1 << 16, 1);
-  for (int i = 0; i < (looks_for_races ? 30 : 300); ++i) {
+  for (int i = 0; i < times; ++i) {
     Tensor x = Tensor::from(values, {1 << 16});
     x = x + Tensor::from(values, {1 << 16});
     ASSERT_EQ((x * 2).to_vector<float>()[7], 4);
@@ -109,7 +113,7 @@ TEST_F(IdleTest, SourcesGoOnWhileOptionsAreSet) {
   };
   set_others();  // cpu:1 is there from now on
   const Repeating setting(set_others);
-  for (int i = 0; i < (looks_for_races ? 30 : 300); ++i) {
+  for (int i = 0; i < times; ++i) {
     const Tensor read = source("read", {.shape = {1}}, [](const CustomCall& call) { call.output<float>()[0] = 3; });
     ASSERT_EQ((read.to("cpu:1") * 2).item(), 6);
   }
@@ -124,7 +128,7 @@ TEST_F(IdleTest, SourcesOfAPartThatGoesAreRefused) {
   };
   set_others();
   const Repeating setting(set_others);
-  for (int i = 0; i < (looks_for_races ? 30 : 300); ++i) {
+  for (int i = 0; i < times; ++i) {
     const auto queue = [] {
       const auto write = [](const CustomCall& call) { call.output<float>()[0] = 3; };
       EXPECT_EQ(source("read", {.shape = {1}}, write, {DeviceType::cpu, 1}).item(), 3);
@@ -144,7 +148,7 @@ TEST_F(IdleTest, OptionsAreSetWhileWhatEndsQueues) {
       call.output<float>()[0] = 3;
     }).wait();
   });
-  for (int i = 0; i < (looks_for_races ? 10 : 100); ++i) {
+  for (int i = 0; i < (is_sanitized ? 8 : 100); ++i) {
     set_engine_options({.workers = 2, .queue_capacity = i % 2 == 0 ? 100 : 1000, .inline_tiny = false});
   }
 }
