@@ -32,7 +32,10 @@ std::vector<fs::path> folders() {
   std::vector<fs::path> folders;
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&launch_of_process), &info) != 0 && info.dli_fname != nullptr) {
-    const fs::path here = fs::absolute(info.dli_fname).parent_path();
+    fs::path file = info.dli_fname;
+    std::error_code error;  // none: a program is known by the word that started it, which need not be its path
+    if (!file.is_absolute()) file = fs::read_symlink("/proc/self/exe", error);
+    const fs::path here = file.parent_path();
     folders.insert(folders.end(), {here, here / "asyncgrad", here.parent_path() / "lib" / "asyncgrad"});
   }
 #ifdef ASYNCGRAD_MPI_FOLDERS
@@ -43,24 +46,56 @@ std::vector<fs::path> folders() {
 
 std::string file_name(const std::string& library) { return "libasyncgrad_" + library + ".so"; }
 
-[[noreturn]] void throw_absent(const Launch& launch) {
-  std::vector<std::string> others;
+// Null if there is none.
+void* load(const Launch& launch) {
+  // Global: Open MPI's own plug-ins look for its functions there.
+  constexpr int flags = RTLD_NOW | RTLD_GLOBAL;
   for (const fs::path& folder : folders()) {
+    const fs::path file = folder / file_name(launch.library);
+    std::error_code error;
+    if (!fs::exists(file, error)) continue;
+    if (void* const library = dlopen(file.c_str(), flags)) return library;
+    throw_error("world",
+                fmt::format("{} cannot be loaded: {}", launch.family, dlerror()));  // NOLINT(concurrency-mt-unsafe)
+  }
+  return dlopen(file_name(launch.library).c_str(), flags);  // a program may have a path to where asyncgrad is installed
+}
+
+[[noreturn]] void throw_absent(const Launch& launch) {
+  std::vector<std::string> others, places;
+  for (const fs::path& folder : folders()) {
+    places.push_back(folder.string());
     for (const char* library : {"mpich", "openmpi"}) {
       std::error_code error;
       if (fs::exists(folder / file_name(library), error)) others.emplace_back(library);
     }
   }
+  std::string what = "asyncgrad was built without MPI";
+  std::string advice =
+      "the CMake option ASYNCGRAD_MPI=ON builds it for every MPI that is installed (Python: pip install "
+      "--config-settings=cmake.define.ASYNCGRAD_MPI=ON ./python), see docs/dist.md";
+  if (!others.empty()) {
+    what = fmt::format("asyncgrad was built for {} alone", others.front());
+    advice = "start the program by the mpiexec of that one, or build asyncgrad where both are installed";
+#ifdef ASYNCGRAD_MPI_FOLDERS
+  } else {
+    what = fmt::format("its library, {}, was not found", file_name(launch.library));
+    advice = fmt::format("LD_LIBRARY_PATH may name its folder; it was looked for in {}", fmt::join(places, ", "));
+#endif
+  }
+  throw_error("world", fmt::format("this process was started by {} (the environment has {}), and {}; {}", launch.family,
+                                   launch.evidence, what, advice));
+}
+
+// `srun` without --mpi starts processes that know nothing of each other.
+void check_step() {
+  const int tasks = number_in("SLURM_STEP_NUM_TASKS");
+  if (tasks < 2) return;
   throw_error(
       "world",
-      fmt::format("this process was started by {} (the environment has {}), and {}; {}", launch.family, launch.evidence,
-                  others.empty() ? "asyncgrad was built without MPI"
-                                 : fmt::format("asyncgrad was built for {} alone", others.front()),
-                  others.empty()
-                      ? "the CMake option ASYNCGRAD_MPI=ON builds it for every MPI that is installed (Python: pip "
-                        "install --config-settings=cmake.define.ASYNCGRAD_MPI=ON ./python), see docs/dist.md"
-                      : "start the program by the mpiexec of that one, or build asyncgrad where both "
-                        "are installed"));
+      fmt::format("srun has started {} processes without MPI (the environment has SLURM_STEP_NUM_TASKS), each of "
+                  "which would train alone; give srun --mpi=pmi2 or --mpi=pmix, or unset that variable",
+                  tasks));
 }
 
 }  // namespace
@@ -88,28 +123,19 @@ Launch launch_of_process() {
             .evidence = row.evidence,
             .size = row.size == nullptr ? 0 : number_in(row.size)};
   }
+  check_step();
   return {};
 }
 
 std::unique_ptr<Transport> connect(const Launch& launch) {
-  for (const fs::path& folder : folders()) {
-    const fs::path file = folder / file_name(launch.library);
-    std::error_code error;
-    if (!fs::exists(file, error)) continue;
-    // Global: Open MPI's own plug-ins look for its functions there.
-    void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
-    if (library == nullptr) {
-      throw_error("world",
-                  fmt::format("{} cannot be loaded: {}", launch.family, dlerror()));  // NOLINT(concurrency-mt-unsafe)
-    }
-    using Make = Transport* (*)(const char** error);
-    const auto make = reinterpret_cast<Make>(dlsym(library, "asyncgrad_make_transport"));
-    const char* refusal = "its library is another one";
-    Transport* const made = make == nullptr ? nullptr : make(&refusal);
-    if (made == nullptr) throw_error("world", fmt::format("{} cannot be used: {}", launch.family, refusal));
-    return std::unique_ptr<Transport>(made);
-  }
-  throw_absent(launch);
+  void* const library = load(launch);
+  if (library == nullptr) throw_absent(launch);
+  using Make = Transport* (*)(const char** error);
+  const auto make = reinterpret_cast<Make>(dlsym(library, "asyncgrad_make_transport"));
+  const char* refusal = "its library is another one";
+  Transport* const made = make == nullptr ? nullptr : make(&refusal);
+  if (made == nullptr) throw_error("world", fmt::format("{} cannot be used: {}", launch.family, refusal));
+  return std::unique_ptr<Transport>(made);
 }
 
 }  // namespace asyncgrad::dist

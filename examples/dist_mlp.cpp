@@ -1,6 +1,8 @@
 // Trains an MLP on several processes, each of which has its rows of every batch:
 //   mpiexec -n 2 dist_mlp [--parts N] [--json FILE]
 // Alone it is the same training on one process. With --parts 8 the parameters have the same bits on 1, 2, 4 or 8.
+#include <array>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -11,6 +13,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -44,6 +47,16 @@ struct Options {
   std::string json{};
 };
 
+int parts_of(const std::string& text) {
+  int parts = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, parts);
+  if (error != std::errc() || stop != end || parts < 1) {
+    throw std::invalid_argument("--parts: '" + text + "' is not a number of parts, 1 or more");
+  }
+  return parts;
+}
+
 // Throws std::invalid_argument for anything else.
 Options options_of(int argc, char** argv) {
   Options options;
@@ -52,7 +65,7 @@ Options options_of(int argc, char** argv) {
     if (i + 1 == argc || (name != "--parts" && name != "--json")) {
       throw std::invalid_argument("usage: dist_mlp [--parts N] [--json FILE]");
     }
-    if (name == "--parts") options.parts = std::stoi(argv[i + 1]);
+    if (name == "--parts") options.parts = parts_of(argv[i + 1]);
     if (name == "--json") options.json = argv[i + 1];
   }
   return options;
@@ -102,21 +115,26 @@ int main(int argc, char** argv) try {
   const bool has_sent = figures.moves > 0;  // not in a world of one
 
   const double mean_loss = ag::dist::sum(loss, world).item() / world.size();
-  const std::uint64_t hash = hash_of(ag::nn::parameters(net));
+  std::array<char, 17> hash{};
+  std::snprintf(hash.data(), hash.size(), "%016llx", static_cast<unsigned long long>(hash_of(ag::nn::parameters(net))));
   if (world.rank() == 0) {
     const std::string hidden =
         has_sent ? std::to_string(std::lround(figures.hidden_share() * 100)) + " % hidden" : "nothing sent";
-    std::printf("%d ranks, %d parts, %.2f ms a step, %s, loss %.2e, parameters_hash %016llx\n", world.size(),
-                options.parts, step_s * 1e3, hidden.c_str(), mean_loss, static_cast<unsigned long long>(hash));
+    std::printf("%d ranks, %d parts, %.2f ms a step, %s, loss %.2e, parameters_hash %s\n", world.size(), options.parts,
+                step_s * 1e3, hidden.c_str(), mean_loss, hash.data());
     if (!options.json.empty()) {
-      std::ofstream(options.json) << "{\"ranks\": " << world.size() << ", \"parts\": " << options.parts
-                                  << ", \"hidden_share\": "
-                                  << (has_sent ? std::to_string(figures.hidden_share()) : "null")
-                                  << ", \"step_s\": " << step_s << ", \"parameters_hash\": \"" << std::hex << hash
-                                  << "\"}\n";
+      std::ofstream file(options.json);
+      file << "{\"ranks\": " << world.size() << ", \"parts\": " << options.parts
+           << ", \"hidden_share\": " << (has_sent ? std::to_string(figures.hidden_share()) : "null")
+           << ", \"step_s\": " << step_s << ", \"parameters_hash\": \"" << hash.data() << "\"}\n";
+      file.close();
+      if (!file) throw std::runtime_error("--json: '" + options.json + "' cannot be written");
     }
   }
   return mean_loss < 1e-3 ? 0 : 1;
+} catch (const std::invalid_argument& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 2;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());
   return 1;

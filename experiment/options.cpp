@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "asyncgrad/experiment/checks.h"
@@ -83,7 +84,12 @@ std::vector<RunKind> runs_of(const Arguments& arguments) {
   }
   std::vector<RunKind> runs;
   for (const std::string& name : split(arguments.runs.value_or(default_runs), ',')) {
-    runs.push_back(parse_run("--runs", name));
+    const RunKind run = parse_run("--runs", name);
+    const auto is_same = [&](const RunKind& other) { return other.name == run.name; };
+    if (std::any_of(runs.begin(), runs.end(), is_same)) {
+      throw BadInput(fmt::format("--runs: '{}' is there twice; --repeat does all runs several times", run.name));
+    }
+    runs.push_back(run);
   }
   return runs;
 }
@@ -110,6 +116,9 @@ void check_combinations(const Arguments& given, const Plan& plan) {
   if (plan.dry_run && (given.checkpoint || given.resume)) {
     throw BadInput(
         "--dry-run cannot be combined with --checkpoint or --resume: it has no values that a file could keep");
+  }
+  if (plan.dry_run && (given.trace || given.explain || given.json || given.plot)) {
+    throw BadInput("--dry-run cannot be combined with --trace, --explain, --json or --plot: it measures no time");
   }
   for (const auto& [option, number] :
        {std::pair("--checkpoint-every", &given.checkpoint_every), std::pair("--stop-after", &given.stop_after)}) {

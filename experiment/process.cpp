@@ -57,7 +57,8 @@ class SignalsHeld {
     sigemptyset(&ending_);
     for (const int signal : {SIGINT, SIGTERM}) {
       sigaddset(&ending_, signal);
-      std::signal(signal, end_with_child);
+      // A job in the background may have been told to ignore it.
+      if (std::signal(signal, end_with_child) == SIG_IGN) std::signal(signal, SIG_IGN);
     }
     pthread_sigmask(SIG_BLOCK, &ending_, &before_);
   }

@@ -39,7 +39,7 @@ PReLU::PReLU(std::int64_t channels, PReLUOptions options, Location where) {
 Tensor PReLU::operator()(const Arg& x) const {
   const std::int64_t channels = slope.size(0);
   const Shape& shape = x->shape();
-  if (channels == 1) return leaky_relu(x, Arg(slope, x.where()));
+  if (channels == 1) return leaky_relu(x, Arg(slope.reshape({}, x.where()), x.where()));  // which keeps the shape ()
   if (shape.rank() < 2 || shape[1] != channels) {
     throw_error("PReLU", fmt::format("needs x (N, {}) or (N, {}, …), got {}", channels, channels, shape.str()));
   }

@@ -65,6 +65,7 @@ Tensor drawn_uniform(const Shape& shape, const RandomOptions& options, Location 
 void check_truncation(double standard_deviation, double bound) {
   check_not_negative("truncated_normal", "standard_deviation", standard_deviation);
   check_positive("truncated_normal", "bound", bound);
+  check_finite("truncated_normal", "bound", bound);
 }
 
 void check_gain(double gain) { check_finite("orthogonal", "gain", gain); }

@@ -27,9 +27,17 @@ Tensor initial_weight(const char* layer, const Initialiser& initialiser, const S
                       const RandomOptions& options, Location where) {
   if (initialiser == nullptr) throw_error(layer, "initialiser must be a function, got none");
   Tensor weight = initialiser(shape, options, where);
-  if (weight.defined() && weight.shape() == shape) return weight;
-  throw_error(layer, fmt::format("initialiser must return the shape {}, got {}", shape.str(),
-                                 weight.defined() ? weight.shape().str() : "nothing"));
+  if (!weight.defined())
+    throw_error(layer, fmt::format("initialiser must return the shape {}, got nothing", shape.str()));
+  if (weight.shape() != shape) {
+    throw_error(layer, fmt::format("initialiser must return the shape {}, got {}", shape.str(), weight.shape().str()));
+  }
+  if (weight.dtype() != options.dtype || weight.device() != options.device) {
+    throw_error(layer,
+                fmt::format("initialiser must follow its options, {} on {}, and returned {} on {}", name(options.dtype),
+                            options.device.str(), name(weight.dtype()), weight.device().str()));
+  }
+  return weight;
 }
 
 }  // namespace asyncgrad::nn::layer_detail

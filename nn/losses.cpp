@@ -9,6 +9,7 @@
 #include "asyncgrad/autograd/ctc.h"
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/reduce.h"
+#include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/wording.h"
@@ -213,12 +214,17 @@ Tensor cosine_similarity(const Arg& x, const Arg& y, const CosineOptions& option
   for (const auto& [operand, tensor] : {std::pair{"x", &x}, std::pair{"y", &y}}) {
     if (!(*tensor)->defined()) detail::throw_undefined(name);
     check_floating(name, operand, *tensor);
-    (*tensor)->shape().checked_axis(options.axis);
   }
+  (x->rank() < y->rank() ? y : x)->shape().checked_axis(options.axis);
   const Location where = x.where();
   const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
-  const Tensor product = sum(at(x * y), options.axis);
-  const Tensor lengths = at(norm(x, options.axis)) * at(norm(y, options.axis));
+  losses_detail::check_types(name, "x", x, "y", y);
+  const Tensor products = x * y;
+  const auto length = [&](const Arg& of) {
+    if (of->shape() == products.shape()) return norm(of, options.axis);
+    return norm(at(expand(of, products.shape())), options.axis);
+  };
+  const Tensor product = sum(at(products), options.axis), lengths = at(length(x)) * at(length(y));
   return at(product) / at(maximum(at(lengths), Scalar(options.epsilon)));
 }
 

@@ -95,7 +95,8 @@ struct CosineOptions {
   int axis = 1;
   double epsilon = 1e-8;
 };
-// x y / max(|x| |y|, epsilon) along an axis, which is dropped. Throws Error unless epsilon is finite and not negative.
+// x y / max(|x| |y|, epsilon) along an axis of both, which is dropped. x and y broadcast against each other. Throws Error
+// unless epsilon is finite and not negative.
 Tensor cosine_similarity(const Arg& x, const Arg& y, const CosineOptions& options = {});
 struct CosineLossOptions {
   double margin = 0;

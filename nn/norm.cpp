@@ -60,7 +60,7 @@ Tensor RMSNorm::operator()(const Arg& x) const {
 void RMSNorm::members(Members& m) { m("weight", weight); }
 
 GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, GroupNormOptions options, Location where)
-    : groups(groups), epsilon(options.epsilon) {
+    : groups(groups), channels(channels), epsilon(options.epsilon) {
   const CallSite site(where);
   check_at_least_one("GroupNorm", "groups", groups);
   check_at_least_one("GroupNorm", "channels", channels);
@@ -76,7 +76,20 @@ GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, GroupNormOption
   bias = initial(parts, {channels}, 0, where);
 }
 
-Tensor GroupNorm::operator()(const Arg& x) const { return group_norm(x, groups, weight, bias, epsilon); }
+namespace {
+
+void check_channels(const char* layer, const Arg& x, std::int64_t channels) {
+  const Shape& shape = layer_detail::shape_of(layer, x);
+  if (shape.rank() >= 2 && shape[1] == channels) return;
+  throw_error(layer, fmt::format("needs x (N, {}) or (N, {}, …), got {}", channels, channels, shape.str()));
+}
+
+}  // namespace
+
+Tensor GroupNorm::operator()(const Arg& x) const {
+  check_channels("GroupNorm", x, channels);
+  return group_norm(x, groups, weight, bias, epsilon);
+}
 
 void GroupNorm::members(Members& m) {
   m("weight", weight);
@@ -100,5 +113,13 @@ InstanceNorm::InstanceNorm(std::int64_t channels, InstanceNormOptions options, L
           groups_of(channels, options, where), channels,
           {.epsilon = options.epsilon, .affine = options.affine, .dtype = options.dtype, .device = options.device},
           where) {}
+
+Tensor InstanceNorm::operator()(const Arg& x) const {
+  check_channels("InstanceNorm", x, channels);
+  if (x->shape().numel(2, x->rank()) == 1) {
+    throw_error("InstanceNorm", fmt::format("needs more than one element in a channel, got {}", x->shape().str()));
+  }
+  return GroupNorm::operator()(x);
+}
 
 }  // namespace asyncgrad::nn

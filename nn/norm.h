@@ -63,12 +63,13 @@ struct GroupNorm {
   GroupNorm(std::int64_t groups, std::int64_t channels, GroupNormOptions options = {},
             Location where = Location::current());
 
-  // Queued; may wait for room. Throws Error as group_norm does. Several threads may call a const GroupNorm at once.
+  // Queued; may wait for room. Throws Error for another number of channels, and as group_norm does. Several threads may
+  // call a const GroupNorm at once.
   Tensor operator()(const Arg& x) const;
   void members(Members& m);
 
   Tensor weight, bias;  // Tensor{} unless affine
-  std::int64_t groups;
+  std::int64_t groups, channels;
   double epsilon;
 };
 
@@ -83,6 +84,9 @@ struct InstanceNormOptions {
 // Vedaldi and Lempitsky 2016, "Instance Normalization"; torch.nn.InstanceNorm2d without running statistics.)
 struct InstanceNorm : GroupNorm {
   explicit InstanceNorm(std::int64_t channels, InstanceNormOptions options = {}, Location where = Location::current());
+
+  // Throws Error for one element in a channel, too: that would always become 0.
+  Tensor operator()(const Arg& x) const;
 };
 
 }  // namespace asyncgrad::nn

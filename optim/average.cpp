@@ -5,6 +5,7 @@
 #include "asyncgrad/autograd/copy.h"
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/grad_mode.h"
+#include "asyncgrad/autograd/tape/update.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 
@@ -15,14 +16,19 @@ WeightAverage::WeightAverage(std::vector<Tensor> parameters, WeightAverageOption
   const CallSite site(where);
   if (parameters_.empty()) throw_error("WeightAverage", "needs at least one parameter, got none");
   if (options.decay) check_part("WeightAverage", "decay", *options.decay);
+  detail::check_distinct("WeightAverage", parameters_);
   for (const Tensor& parameter : parameters_) averages_.push_back(parameter.detach().clone(where));
 }
 
 void WeightAverage::update(Location where) {
-  ++updates_;
-  const double share = options_.decay ? 1 - *options_.decay : 1 / static_cast<double>(updates_);
+  const double share = options_.decay ? 1 - *options_.decay : 1 / static_cast<double>(updates_ + 1);
   const NoGrad no_grad;
+  ++updates_;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (share == 1) {
+      averages_[i].copy_(Arg(parameters_[i], where));  // exactly, whatever it was
+      continue;
+    }
     const Tensor difference = Arg(parameters_[i], where) - Arg(averages_[i], where);
     const Tensor step = Arg(difference, where) * Scalar(share, where);
     averages_[i] += Arg(step, where);

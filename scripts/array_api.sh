@@ -9,8 +9,8 @@
 # python/tests/array_api_xfails.txt lists the tests that fail, with their reasons. The status is 0 if all others pass,
 # and 3 if SUITE does not have the tests, or their packages could not be fetched.
 set -euo pipefail
+suite=${1:+$(realpath -m -- "$1")} # as seen from the folder of the caller
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-suite=${1:-}
 packages=.peers/array-api-packages
 absent() {
   echo "The standard's tests were not run: $1" >&2
@@ -24,7 +24,7 @@ fi
 python=$(scripts/python.sh --environment) || absent "there is no Python environment"
 [[ -e build/release/python/asyncgrad/_core.abi3.so ]] || absent "scripts/python.sh has not been run"
 if [[ ! -e $packages ]]; then
-  "${PYTHON:-python3}" -m pip install --quiet --target "$packages.new" --no-deps "ndindex==1.10.1" "pytest-json-report==1.5.0" \
+  scripts/pip.sh install --quiet --target "$packages.new" --no-deps "ndindex==1.10.1" "pytest-json-report==1.5.0" \
     "pytest-metadata==3.1.1" || { rm -rf "$packages.new"; absent "PyPI cannot be reached"; }
   mv "$packages.new" "$packages"
 fi

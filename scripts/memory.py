@@ -342,6 +342,8 @@ def main():
     if unknown or options.batches < FEWEST_BATCHES or options.repeat < 1:
         parser.error(f"there is no network {unknown[0]}" if unknown else
                      f"--batches is {FEWEST_BATCHES} at least, and --repeat 1")
+    if options.page.suffix != ".md" or not 0 < options.seconds < float("inf"):
+        parser.error("--page ends in .md, and --seconds is a number above 0")
     pictures = options.page.with_suffix("")
     if not options.write:
         for folder in (options.results, pictures):

@@ -56,11 +56,16 @@ compile_cuda() (
     scripts/wheel.sh --cuda && try_cuda_wheel
 )
 
+# Makes an environment and installs packages into it from outside: Debian's Python cannot make one that has pip.
+new_environment() { # the Python, the folder, the packages
+  "$1" -m venv --without-pip "$2" && scripts/pip.sh --python "$2/bin/python" --quiet install "${@:3}"
+}
+
 # In a new environment, without the compiler: the package says why there is no GPU, or computes there.
 try_cuda_wheel() {
   local folder status=0
   folder=$(mktemp -d)
-  { python3 -m venv "$folder" && "$folder/bin/python" -m pip --quiet install build/wheels/cuda/asyncgrad-*.whl &&
+  { new_environment python3 "$folder" build/wheels/cuda/asyncgrad-*.whl &&
     env PATH=/usr/bin:/bin "$folder/bin/python" -c "
 import asyncgrad as ag
 print(ag.why_no_gpu() or ag.ones((2, 2), device='cuda:0').sum().item(), ag.ones((2, 2)).sum().item())"; } || status=1
@@ -75,17 +80,18 @@ test_dist() {
 }
 
 test_wheel() {
-  local python folder status=0
+  local python folder tried=0 status=0
   scripts/wheel.sh || return
   folder=$(mktemp -d)
   for python in python3.10 python3.11 python3.12 python3.13; do
     "$python" -c '' 2>/dev/null || continue
     echo "--- $python"
-    "$python" -m venv "$folder/$python" &&
-      "$folder/$python/bin/python" -m pip --quiet install build/wheels/asyncgrad-*.whl pytest hypothesis safetensors nbclient ipykernel &&
+    tried=1
+    new_environment "$python" "$folder/$python" build/wheels/asyncgrad-*.whl pytest hypothesis safetensors nbclient ipykernel &&
       "$folder/$python/bin/python" -m pytest -q -rs -p no:cacheprovider python/tests || status=1
   done
   rm -rf "$folder"
+  ((tried)) || { echo "There is no Python from 3.10 to 3.13" >&2; status=1; }
   return $status
 }
 

@@ -30,12 +30,20 @@ if [[ ${1:-} == --mxnet ]]; then
   mxnet || exit 3
   exit
 fi
+has_headers() { "$1" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; }
+
 python=$(environment) || exit 3
 if [[ ${1:-} == --environment ]]; then
   echo "$python"
   exit
 fi
-mkdir -p build
+has_headers "$python" || scripts/setup.sh python3-dev || true
+has_headers "$python" || {
+  echo "Python's header Python.h is missing: install python3-dev, or name another Python by PYTHON=..." >&2
+  echo "The Python package is neither built nor tested." >&2
+  exit 3
+}
+[[ -f build/release/build.ninja ]] || scripts/build.sh asyncgrad
 cmake -B build/release -DASYNCGRAD_PYTHON=ON -DPython_EXECUTABLE="$python" >build/python.log 2>&1 || {
   cat build/python.log >&2
   exit 1

@@ -10,6 +10,7 @@
 #   scripts/setup.sh --pack FILE      packs the installed libraries into FILE, a .tar.gz for a machine without a network:
 #                                     unpack it there in the tree. That machine needs a compiler, cmake and ninja
 set -euo pipefail
+[[ ${1:-} != --pack || -z ${2:-} ]] || set -- --pack "$(realpath -- "$2")" # as seen from the folder of the caller
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Package -> the program or the header (with a slash) that shows that it is installed, from whatever source.
@@ -18,7 +19,7 @@ declare -A shown_by=(
   [libgtest-dev]=gtest/gtest.h [libgmock-dev]=gmock/gmock.h [libbenchmark-dev]=benchmark/benchmark.h [libhwy-dev]=hwy/highway.h
   [libcli11-dev]=CLI/CLI.hpp [nlohmann-json3-dev]=nlohmann/json.hpp [libfmt-dev]=fmt/format.h
   [libdnnl-dev]=oneapi/dnnl/dnnl.hpp [ccache]=ccache [clang-format-14]=clang-format-14
-  [clang-14]=clang++-14 [pkg-config]=pkg-config [python3-pip]=pip3
+  [clang-14]=clang++-14 [pkg-config]=pkg-config [python3-pip]=pip3 [python3-dev]=python3-config
   [chromium]=chromium [chromium-driver]=chromedriver
 )
 required=(g++ cmake ninja-build libgtest-dev libgmock-dev libbenchmark-dev libhwy-dev libcli11-dev nlohmann-json3-dev libfmt-dev)
@@ -99,15 +100,6 @@ install_debian() {
   return 1
 }
 
-# Prints a Python that has pip. The first one in PATH may have none although Debian's has it.
-python_with_pip() {
-  local python
-  for python in python3 /usr/bin/python3; do
-    "$python" -m pip --version >/dev/null 2>&1 && echo "$python" && return
-  done
-  return 1
-}
-
 have_onednn() {
   cmp -s "$wheels" "$private/wheels.txt" || { [[ -e $use_system ]] && is_there libdnnl-dev; }
 }
@@ -118,7 +110,7 @@ install_packages() {
   local needed wanted
   needed=$(missing_of "${required[@]}" "$@")
   wanted=$(missing_of "${optional[@]}")
-  have_onednn || python_with_pip >/dev/null || needed+=" python3-pip"
+  have_onednn || scripts/pip.sh --version >/dev/null 2>&1 || needed+=" python3-pip"
   # shellcheck disable=SC2086  # package names, split on purpose
   if [[ -n $needed ]]; then
     install_debian $needed $wanted || exit 1
@@ -139,18 +131,17 @@ check_hashes() { # the list of wheels, what is in them
 
 # Downloads the wheels of a list and unpacks them into $work/all.
 fetch_wheels() { # the list, what is in them, where that will be
-  local python wheel
+  local wheel
   [[ $(uname -sm) == "Linux x86_64" ]] || { say "PyPI has no $2 for $(uname -sm)."; return 1; }
-  python=$(python_with_pip) || return 1
   say "Installing $2 into $3"
   [[ -z ${work:-} ]] || rm -rf "$work"  # of wheels that could not be installed
   work=$(mktemp -d .deps/unpack.XXXXXX) || return 1
-  "$python" -m pip download --quiet --disable-pip-version-check --retries 2 --timeout 30 --no-deps \
+  scripts/pip.sh download --quiet --retries 2 --timeout 30 --no-deps \
     --only-binary=:all: --require-hashes --requirement "$1" --dest "$work" >"$log" 2>&1 ||
     { check_hashes "$1" "$2"; tail -n 5 "$log" >&2; return 1; }
   mkdir -p "$work/all"
   for wheel in "$work"/*.whl; do
-    "$python" -m zipfile -e "$wheel" "$work/all" || return 1
+    python3 -m zipfile -e "$wheel" "$work/all" || return 1
   done
 }
 
@@ -217,6 +208,11 @@ install_onednn() {
 # libfmt-dev, of oneDNN, and CUDA's headers.
 pack() {
   local package packages=() made_with
+  if [[ ! -e $private ]]; then
+    say "--pack packs oneDNN 3.2, and here is Debian's. For oneDNN 3.2, delete $use_system, and run this again when PyPI" \
+      "can be reached."
+    exit 1
+  fi
   for package in "${required[@]}"; do
     [[ ${shown_by[$package]} != */* ]] || packages+=("$package")
   done

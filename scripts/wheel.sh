@@ -27,8 +27,9 @@ PATH=$(dirname "$python"):$PATH "$python" -m build --wheel --no-isolation "${set
   tail -n 30 "$built/log" >&2
   exit 1
 }
+LD_LIBRARY_PATH=$PWD/.deps/onednn/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} PATH=$(dirname "$python"):$PATH \
+  "$python" -m auditwheel repair --strip --wheel-dir "$built/repaired" "$built"/asyncgrad-*.whl
 mkdir -p "$wheels"
 rm -f "$wheels"/asyncgrad-*.whl  # of another version
-LD_LIBRARY_PATH=$PWD/.deps/onednn/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} PATH=$(dirname "$python"):$PATH \
-  "$python" -m auditwheel repair --strip --wheel-dir "$wheels" "$built"/asyncgrad-*.whl
+mv "$built"/repaired/asyncgrad-*.whl "$wheels"
 ls -1sh "$wheels"/asyncgrad-*.whl

@@ -70,6 +70,7 @@ Tensor binary(const Arg& x, const Scalar& y) {
 template <class Formula>
 Tensor with_option(const Arg& x, const char* option, const Scalar& value, decltype(check_finite)* check) {
   check(Formula::name, option, value.as_double());
+  if (!is_bool(x, Formula::name)) detail::check_floating(Formula::name, {"x", *x->impl()});
   return binary<Formula>(x, value);
 }
 
@@ -330,16 +331,31 @@ Tensor operator&(const Arg& x, const Arg& y) { return logical_and(checked_bool("
 Tensor operator|(const Arg& x, const Arg& y) { return logical_or(checked_bool("|", x), checked_bool("|", y)); }
 Tensor operator^(const Arg& x, const Arg& y) { return logical_xor(checked_bool("^", x), checked_bool("^", y)); }
 
+namespace {
+
+// A number that is chosen has the type of the tensor beside it. Throws Error for a condition that would give them another.
+Input chosen(const Arg& condition, const Scalar& value, const Arg& beside) {
+  if (is_bool(beside, "where") && !is_bool(condition, "where")) {
+    throw_error("where",
+                fmt::format("the condition must be bool beside bool, got {} {}", name(condition->dtype()),
+                            condition->shape().str()),
+                ErrorKind::type);
+  }
+  return number<f::Where>(value, beside);
+}
+
+}  // namespace
+
 Tensor where(const Arg& condition, const Arg& x, const Arg& y) {
   const std::array<Input, 3> inputs = {condition, x, y};
   return detail::apply(f::id<f::Where>(), inputs, condition.where());
 }
 Tensor where(const Arg& condition, const Arg& x, const Scalar& y) {
-  const std::array<Input, 3> inputs = {condition, x, number<f::Where>(y, x)};
+  const std::array<Input, 3> inputs = {condition, x, chosen(condition, y, x)};
   return detail::apply(f::id<f::Where>(), inputs, condition.where());
 }
 Tensor where(const Arg& condition, const Scalar& x, const Arg& y) {
-  const std::array<Input, 3> inputs = {condition, number<f::Where>(x, y), y};
+  const std::array<Input, 3> inputs = {condition, chosen(condition, x, y), y};
   return detail::apply(f::id<f::Where>(), inputs, condition.where());
 }
 

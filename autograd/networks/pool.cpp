@@ -22,8 +22,7 @@ struct Pool {
   Shape result;
 };
 
-Pool checked(Op op, const Arg& x, const Size2d& kernel, const PoolOptions& options) {
-  const char* const name = row_of(op).name;
+Pool checked(Op op, const char* name, const Arg& x, const Size2d& kernel, const PoolOptions& options) {
   const NamedOperand in{"x", checked_operand(x, name)};
   check_dtype(op, name, in);
   const Shape& shape = in.impl.shape;
@@ -73,15 +72,13 @@ Tensor max_pool_grad(const Tensor& dy, const Tensor& indices, const PoolAttribut
   return dx;
 }
 
-}  // namespace
-
-Tensor avg_pool2d(const Arg& x, Size2d kernel_size, const PoolOptions& options) {
-  const Pool pool = checked(Op::avg_pool, x, kernel_size, options);
+Tensor avg_pool2d_named(const char* name, const Arg& x, Size2d kernel_size, const PoolOptions& options) {
+  const Pool pool = checked(Op::avg_pool, name, x, kernel_size, options);
   return avg_pool(x, pool.attributes, pool.result, x.where());
 }
 
-Tensor max_pool2d(const Arg& x, Size2d kernel_size, const PoolOptions& options) {
-  const Pool pool = checked(Op::max_pool, x, kernel_size, options);
+Tensor max_pool2d_named(const char* name, const Arg& x, Size2d kernel_size, const PoolOptions& options) {
+  const Pool pool = checked(Op::max_pool, name, x, kernel_size, options);
   const PoolAttributes& attributes = pool.attributes;
   const Shape& shape = pool.result;
   const bool is_recorded = records(x);
@@ -99,26 +96,33 @@ Tensor max_pool2d(const Arg& x, Size2d kernel_size, const PoolOptions& options) 
   return y;
 }
 
-namespace {
-
-using Pool2d = Tensor (*)(const Arg&, Size2d, const PoolOptions&);
+using Pool2d = Tensor (*)(const char*, const Arg&, Size2d, const PoolOptions&);
 
 // (N, C, L) as (N, C, 1, L).
-Tensor pooled_along(const char* name, Pool2d pool, const Arg& x, std::int64_t kernel, const Pool1dOptions& options) {
-  const Shape& shape = checked_operand(x, name).shape;
-  if (shape.rank() != 3) throw_error(name, fmt::format("needs x (N, C, L), got {}", shape.str()));
+Tensor pooled_along(Op op, const char* name, Pool2d pool, const Arg& x, std::int64_t kernel,
+                    const Pool1dOptions& options) {
+  const TensorImpl& impl = checked_operand(x, name);
+  check_dtype(op, name, {"x", impl});
+  if (impl.shape.rank() != 3) throw_error(name, fmt::format("needs x (N, C, L), got {}", impl.shape.str()));
   const Tensor planes = unsqueeze(x, 2);
-  const Tensor y = pool(Arg(planes, x.where()), {1, kernel}, along_width(options));
+  const Tensor y = pool(name, Arg(planes, x.where()), {1, kernel}, along_width(options));
   return squeeze(Arg(y, x.where()), {2});
 }
 
 }  // namespace
 
+Tensor max_pool2d(const Arg& x, Size2d kernel_size, const PoolOptions& options) {
+  return max_pool2d_named(row_of(Op::max_pool).name, x, kernel_size, options);
+}
+Tensor avg_pool2d(const Arg& x, Size2d kernel_size, const PoolOptions& options) {
+  return avg_pool2d_named(row_of(Op::avg_pool).name, x, kernel_size, options);
+}
+
 Tensor max_pool1d(const Arg& x, std::int64_t kernel_size, const Pool1dOptions& options) {
-  return pooled_along("max_pool1d", max_pool2d, x, kernel_size, options);
+  return pooled_along(Op::max_pool, "max_pool1d", max_pool2d_named, x, kernel_size, options);
 }
 Tensor avg_pool1d(const Arg& x, std::int64_t kernel_size, const Pool1dOptions& options) {
-  return pooled_along("avg_pool1d", avg_pool2d, x, kernel_size, options);
+  return pooled_along(Op::avg_pool, "avg_pool1d", avg_pool2d_named, x, kernel_size, options);
 }
 
 }  // namespace asyncgrad

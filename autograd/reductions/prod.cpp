@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/forms/reductions.h"
 #include "asyncgrad/autograd/gradients.h"
@@ -46,22 +48,17 @@ Tensor product(const Tensor& x, AxisMask axes, const Shape& shape, Location wher
   return y;
 }
 
-// The last ones that are adjacent.
-AxisMask last_group(AxisMask axes) {
-  while (axes != 0 && !are_adjacent(axes)) axes &= axes + (axes & (~axes + 1));  // without the first group
-  return axes;
-}
-
 Tensor product_over(const Arg& x, AxisMask axes, bool keep_dims) {
   if (x->dtype() == boolean) return product_over(Arg(x->to(int64, x.where()), x.where()), axes, keep_dims);
   check_dtype(Op::prod, "prod", {"x", *x->impl()});
   const Shape shape = reduced(x->shape(), axes, keep_dims);
-  Tensor partial = x;
-  for (AxisMask group = last_group(axes); group != axes; group = last_group(axes)) {
-    partial = product(partial, group, reduced(partial.shape(), group, true), x.where());
-    axes &= ~group;
-  }
-  return product(partial, axes, shape, x.where());
+  if (axes == 0 || are_adjacent(axes)) return product(x, axes, shape, x.where());
+  // One product, so that nothing is rounded in between: behind each other, as the last axes.
+  std::vector<int> order, multiplied;
+  for (int axis = 0; axis < x->rank(); ++axis) ((axes >> axis & 1) != 0 ? multiplied : order).push_back(axis);
+  const AxisMask last = all_axes(x->shape()) & (~AxisMask{0} << order.size());
+  order.insert(order.end(), multiplied.begin(), multiplied.end());
+  return product(permute(x, Axes(order)), last, shape, x.where());
 }
 
 }  // namespace

@@ -14,10 +14,11 @@ namespace asyncgrad::detail {
 [[noreturn]] void throw_stale_view(const TensorImpl& impl, const char* operation);
 
 // True for a slice or reshaped tensor whose storage was written in place after it was taken. If it has a history, this
-// would give gradients of the old values; if it has none, it would miss the history of the new values.
+// would give gradients of the old values; if it has none, it would miss the history of the new values. A leaf's history
+// begins with it.
 inline bool is_stale_view(const TensorImpl& impl) {
   if (!impl.is_view || impl.storage->version == impl.view_version) return false;
-  return impl.node != nullptr || impl.storage->history_version > impl.view_version;
+  return (impl.node != nullptr && !impl.node->is_leaf()) || impl.storage->history_version > impl.view_version;
 }
 
 // The object to which the tensor points. Throws Error for Tensor{}, and for a stale view outside of NoGrad.

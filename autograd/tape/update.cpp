@@ -63,7 +63,6 @@ void check_parameters(const char* optimiser, const std::vector<Tensor>& paramete
                 "the list of parameters is empty: no layer of the network lists a tensor that requires a "
                 "gradient, as parameter() makes it; a network without any has nothing to train");
   }
-  std::unordered_map<const Storage*, std::size_t> seen;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const TensorImpl& impl = checked_impl(parameters[i], optimiser);
     if (!parameters[i].requires_grad()) {
@@ -83,11 +82,18 @@ void check_parameters(const char* optimiser, const std::vector<Tensor>& paramete
                               "used",
                               i, impl.shape.str(), name(impl.dtype)));
     }
+  }
+  check_distinct(optimiser, parameters);
+}
+
+void check_distinct(const char* owner, const std::vector<Tensor>& parameters) {
+  std::unordered_map<const Storage*, std::size_t> seen;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const TensorImpl& impl = checked_impl(parameters[i], owner);
     const auto [first, is_new] = seen.try_emplace(impl.storage, i);
-    if (!is_new) {
-      throw_error(optimiser, fmt::format("parameters {} and {} of shape {} share their storage; list one of them",
-                                         first->second, i, impl.shape.str()));
-    }
+    if (is_new) continue;
+    throw_error(owner, fmt::format("parameters {} and {} of shape {} share their storage; list one of them",
+                                   first->second, i, impl.shape.str()));
   }
 }
 

@@ -16,6 +16,8 @@ namespace asyncgrad::detail {
 // Throws Error in the name of `optimiser` if there are no parameters, if one requires no gradient, is an operation's
 // result or is bfloat16, or if two share their storage.
 void check_parameters(const char* optimiser, const std::vector<Tensor>& parameters);
+// Throws Error in the name of `owner` if two share their storage, or one is Tensor{}.
+void check_distinct(const char* owner, const std::vector<Tensor>& parameters);
 
 // A tensor with this value for each parameter, of its shape and type, for an optimiser's state. May wait for room.
 std::vector<Tensor> make_state(const std::vector<Tensor>& parameters, double value, const Location& where);

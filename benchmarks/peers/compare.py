@@ -69,6 +69,8 @@ def options(arguments=None):
     chosen.separate = next((name for name in chosen.workload or () if name in SEPARATE), None)
     if chosen.cells and chosen.separate != "ops":
         parser.error("--cells is for --workload ops")
+    if chosen.cells and not ops_compare.cells_like(chosen.cells):
+        parser.error(f"--cells: no cell has a name that matches '{chosen.cells}'")
     parts = ("compare", "cells" if chosen.cells else chosen.separate, "gpu" if chosen.type == "cuda" else None)
     chosen.json = chosen.json or systems.ROOT / "results" / f"{'_'.join(filter(None, parts))}.json"
     if chosen.separate:
@@ -187,7 +189,9 @@ def compare(chosen, gpu=None):
         sys.exit("asyncgrad itself failed.")
     needed = lambda group: ROUNDS_NEEDED[group] if chosen.type == "cpu" else ROUNDS_NEEDED_ON_GPU
     groups = [group for group in chosen.groups if figures["rounds"] >= needed(group)]
-    if groups:
+    if groups and absent and chosen.type == "cpu":
+        print(f"benchmarks/RESULTS.md stays as it was, because {', '.join(absent)} could not be measured.")
+    elif groups:
         report.write_results(RESULTS, figures, groups)
         print("benchmarks/RESULTS.md has the new figures.")
 

@@ -222,13 +222,21 @@ def start(device):
     return {system: Worker(command) for system, command in commands.items()}
 
 
+def cells_like(pattern):
+    """The cells whose names match; none if the pattern is not one."""
+    try:
+        return [cell for cell in ops.cells() if re.search(pattern, cell.name)]
+    except re.error:
+        return []
+
+
 def compare(path, minutes, pattern=None, device="cpu", gpu=None):
     """Measures, prints and writes the figures to `path`. Returns them; `pattern` takes only cells with such names.
     `gpu`: machine.gpu()'s answer for the device if that is one."""
     workers = start(device)
     try:
         lacking = {op for worker in workers.values() for op in worker.hello["lacks"]}
-        cells = [cell for cell in ops.cells() if cell.op not in lacking and re.search(pattern or "", cell.name)]
+        cells = [cell for cell in cells_like(pattern or "") if cell.op not in lacking]
         versions = {systems.peer_of(system): worker.hello["version"] for system, worker in workers.items()}
         machines = {"processor": machine.processor(), "gpu": gpu}
         of_what = machines | {"versions": versions, "built": systems.built(), "cells": pattern}

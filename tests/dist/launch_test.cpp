@@ -1,14 +1,18 @@
 // What has started a process, as its environment says.
 #include "asyncgrad/dist/launch.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cstdlib>
 #include <map>
 #include <string>
 
+#include "tests/support/message_of.h"
+
 namespace asyncgrad::tests {
 namespace {
+
+using testing::HasSubstr;
 
 // The launch of a process with these variables, and none of the others.
 dist::Launch launch_with(const std::map<std::string, std::string>& variables) {
@@ -31,6 +35,16 @@ TEST(Launch, IsTakenFromTheEnvironment) {
   const dist::Launch open_mpi = launch_with({{"OMPI_COMM_WORLD_SIZE", "2"}, {"PMIX_RANK", "1"}});
   EXPECT_EQ(open_mpi.library, "openmpi");
   EXPECT_EQ(open_mpi.size, 2);
+}
+
+// Each would be a world of its own, and all would write the same files.
+TEST(Launch, ProcessesThatNothingConnectsAreAnError) {
+  EXPECT_THAT(message_of([] {
+                launch_with({{"SLURM_STEP_NUM_TASKS", "4"}});
+              }),
+              HasSubstr("srun has started 4 processes without MPI"));
+  EXPECT_EQ(launch_with({{"SLURM_STEP_NUM_TASKS", "1"}}).library, "");
+  EXPECT_EQ(launch_with({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMI_RANK", "0"}, {"PMI_SIZE", "4"}}).library, "mpich");
 }
 
 // How many processes a launcher of PMIx has started is in no variable, unless it is Slurm.

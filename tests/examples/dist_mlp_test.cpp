@@ -28,6 +28,20 @@ TEST_F(DistMlp, SaysThatAWorldOfOneSendsNothing) {
   EXPECT_THAT(content(file("figures.json")), HasSubstr("\"parts\": 2, \"hidden_share\": null, \"step_s\": "));
 }
 
+TEST_F(DistMlp, RefusesBadInput) {
+  const auto outcome_of = [](const std::string& parts, const std::string& json) {
+    return run_process({.arguments = {DIST_MLP, "--parts", parts, "--json", json}, .captured = 2});
+  };
+  for (const char* parts : {"0", "-3", "8x", "abc", "99999999999"}) {
+    const Outcome outcome = outcome_of(parts, file("figures.json"));
+    EXPECT_EQ(outcome.exit_status, 2) << parts;
+    EXPECT_THAT(outcome.output, HasSubstr(std::string("--parts: '") + parts + "' is not a number of parts"));
+  }
+  const Outcome outcome = outcome_of("1", file("no folder/figures.json"));
+  EXPECT_EQ(outcome.exit_status, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("figures.json' cannot be written"));
+}
+
 // That of the last batch, and not of its last part: the numbers of parts differ in rounding alone.
 TEST_F(DistMlp, PrintsTheLossOfTheWholeBatch) {
   const double whole = loss_in(run("1", file("figures.json")));

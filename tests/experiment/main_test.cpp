@@ -174,9 +174,25 @@ TEST_F(OwnTraining, ALossThatIsNotFiniteCostsNoFigures) {
 }
 
 TEST_F(OwnTraining, ADryRunReportsNothingThatWasLearned) {
-  const Outcome outcome = own({"--dry-run"});
+  const Outcome outcome = run_process({.arguments = {OWN_TRAINING, "--dry-run"}, .captured = 1});
   EXPECT_TRUE(outcome.good()) << outcome.what();
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("their serial peak is"), Not(HasSubstr("hello"))));
+}
+
+// It would leave files unwritten that were asked for.
+TEST_F(OwnTraining, ADryRunRefusesFilesOfFigures) {
+  for (const char* option : {"--json", "--plot", "--trace"}) {
+    const Outcome outcome = run_process(
+        {.arguments = {OWN_TRAINING, "--runs", "none", "--dry-run", option, file("of.svg")}, .captured = 2});
+    EXPECT_EQ(outcome.exit_status, 2) << option;
+    EXPECT_THAT(outcome.output, HasSubstr("--dry-run cannot be combined with")) << option;
+  }
+}
+
+TEST_F(OwnTraining, RefusesARunThatIsThereTwice) {
+  const Outcome outcome = own({"--runs", "none,batch,none"}, 2);
+  EXPECT_EQ(outcome.exit_status, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("--runs: 'none' is there twice"));
 }
 
 TEST_F(OwnTraining, RefusesWhatIsNotOfTheOptionsKind) {

@@ -58,6 +58,7 @@ TEST(ActivationLayers, APReLULearnsASlopeForEachChannel) {
   sum(y * arange(0, 3).reshape({3, 1})).backward();
   EXPECT_THAT(layer.slope.grad().to_vector<float>(), ElementsAre(0, -16, -32));  // 8 elements of -2 in each channel
   EXPECT_EQ(PReLU()(full({5}, -4)).to_vector<float>(), std::vector<float>(5, -1));
+  EXPECT_EQ(PReLU()(full({}, -4)).shape(), Shape());
   EXPECT_THAT(message_of([&] { layer(ones({3})); }), HasSubstr("[PReLU] needs x (N, 3) or (N, 3, …), got (3)"));
   EXPECT_THAT(message_of([&] { layer(ones({2, 4})); }), HasSubstr("got (2, 4)"));
   EXPECT_THAT(message_of([] { PReLU(0); }), HasSubstr("[PReLU] channels must be at least 1, got 0"));

@@ -84,6 +84,24 @@ TEST(Dense, TheInitialiserMustFit) {
   const Initialiser narrow = [](const Shape&, RandomOptions, Location) { return ones({2}); };
   EXPECT_THAT(message_of([&] { Dense(2, 3, {.initialiser = narrow}); }),
               HasSubstr("[Dense] initialiser must return the shape (2, 3), got (2)"));
+  const Initialiser of_one_type = [](const Shape& shape, RandomOptions, Location) { return ones(shape); };
+  EXPECT_THAT(message_of([&] { Dense(2, 3, nullptr, {.initialiser = of_one_type, .dtype = float64}); }),
+              HasSubstr("[Dense] initialiser must follow its options, float64 on cpu, and returned float32 on cpu"));
+}
+
+// Parameters are written in place, also one that an initialiser made as a view.
+TEST(Dense, TheInitialiserMayReturnAView) {
+  const Initialiser in_rows = [](const Shape& shape, RandomOptions options, Location) {
+    return arange(0, shape.numel(), 1, {.dtype = options.dtype}).reshape(shape);
+  };
+  Dense dense(2, 3, nullptr, {.initialiser = in_rows});
+  optim::SGD sgd(parameters(dense), {.lr = 1});
+  for (int step = 0; step < 2; ++step) {
+    sum(dense(ones({1, 2}))).backward();
+    sgd.step();
+    sgd.zero_grad();
+  }
+  EXPECT_EQ(dense.weight.to_vector<float>(), std::vector<float>({-2, -1, 0, 1, 2, 3}));
 }
 
 TEST(Flatten, MakesRowsWithoutAnOperation) {

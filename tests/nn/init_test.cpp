@@ -96,6 +96,7 @@ TEST(Init, TruncatedNormalStaysWithinItsBounds) {
   }
   EXPECT_EQ(truncated_normal({3}, 1, 2, {.dtype = float32}).dtype(), float32);
   EXPECT_EQ(truncated_normal({0}, 1, 2).shape(), Shape(0));
+  EXPECT_THAT(message_of([] { truncated_normal({3}, 1, INFINITY); }), HasSubstr("bound"));
   EXPECT_THAT(message_of([] { truncated_normal({3}, 1, 0); }),
               HasSubstr("[truncated_normal] bound must be positive, got 0"));
   EXPECT_THAT(message_of([] { truncated_normal({3}, -1, 2); }),

@@ -185,6 +185,13 @@ TEST(Losses, CosinesOfRows) {
   expect_losses(cosine_similarity(x, zeros({2, 2}, {.dtype = float64})), {0, 0});
   expect_losses(cosine_loss(x, y, numbers({1, -1}, {2})), {1 - 24.0 / 25, 0});
   expect_losses(cosine_loss(x, y, numbers({-1, -1}, {2}), {.margin = 0.5}), {24.0 / 25 - 0.5, 0});
+  // What is broadcast counts at its places in the length, too.
+  const Tensor sevenfold = cosine_similarity(numbers({3, 4}, {1, 2}), numbers({1}, {1, 1}));
+  expect_losses(sevenfold, {7 / (5 * std::sqrt(2.0))});
+  const Tensor beside = numbers({1, 0, 0, 1}, {2, 2});
+  expect_losses(cosine_similarity(numbers({3, 4, 1, 0, 4, 3, -2, 0}, {2, 2, 2}), beside, {.axis = 2}),
+                {3.0 / 5, 0, 4.0 / 5, 0});
+  EXPECT_THAT(message_of([&] { cosine_similarity(x, ones({2, 2})); }), HasSubstr("[cosine_similarity] "));
   EXPECT_EQ(message_of([&] { cosine_loss(x, y, ones({3}, {.dtype = float64})); }),
             "[cosine_loss] needs x and y (N, C) and labels (N), got (2, 2), (2, 2) and (3)");
 }

@@ -45,6 +45,19 @@ TEST(WeightAverage, SwapsAndSwapsBack) {
 TEST(WeightAverage, RefusesWhatMakesNoSense) {
   EXPECT_EQ(message_of([] { WeightAverage({}); }), "[WeightAverage] needs at least one parameter, got none");
   EXPECT_THAT(message_of([] { WeightAverage({ones({1})}, {.decay = 1}); }), testing::HasSubstr("decay"));
+  const Tensor w = ones({2});
+  EXPECT_EQ(message_of([&] {
+              WeightAverage({w, ones({3}), w});
+            }),
+            "[WeightAverage] parameters 0 and 2 of shape (2) share their storage; list one of them");
+}
+
+TEST(WeightAverage, BeginsWithTheFirstValuesExactly) {
+  Tensor p = ones({1});
+  WeightAverage average({p});
+  p.copy_(full({1}, 1e-9));
+  average.update();
+  EXPECT_EQ(average.averages()[0].item(), 1e-9F);
 }
 
 }  // namespace

@@ -124,7 +124,8 @@ class World:
 
     def run(self, mpiexec, program):
         """Starts the ranks and waits for their end. Returns the status of mpiexec; 1 if a node was lost."""
-        with tempfile.TemporaryDirectory(prefix="asyncgrad_") as folder, socket.socket(socket.AF_UNIX) as door:
+        short = None if len(tempfile.gettempdir()) < 80 else "/tmp"  # a socket's path has 107 characters at most
+        with tempfile.TemporaryDirectory(prefix="asyncgrad_", dir=short) as folder, socket.socket(socket.AF_UNIX) as door:
             agent = pathlib.Path(folder, "agent")
             agent.write_text(AGENT.format(python=sys.executable, door=f"{folder}/door"))
             agent.chmod(0o700)
@@ -244,12 +245,19 @@ def count(text):
     return positive(text) if text != "0" else 0
 
 
+def seconds(text):
+    number = float(text)
+    if not 0 <= number < float("inf"):
+        raise ValueError
+    return number
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m asyncgrad.dist.ray", description=__doc__.split("\n")[0])
     parser.add_argument("--sizes", type=sizes, required=True, help="numbers of ranks, as 4,2,1: the largest that fits starts")
     parser.add_argument("--restarts", type=count, default=3, help="how often it starts again, 3 by default")
     parser.add_argument("--cpus", type=positive, default=1, help="CPUs of each rank, 1 by default: so many workers it has")
-    parser.add_argument("--wait", type=float, default=300, help="seconds to wait for a free place, 300 by default")
+    parser.add_argument("--wait", type=seconds, default=300, help="seconds to wait for a free place, 300 by default")
     parser.add_argument("--address", default=os.environ.get("RAY_ADDRESS", "auto"), help="of the cluster; this node's by default")
     parser.add_argument("--mpiexec", default="mpiexec", help="of MPICH or Open MPI, at the same place on all nodes")
     parser.add_argument("program", nargs="+", help="after --, with its arguments")

@@ -236,6 +236,10 @@ TEST(Elementwise, RefusesWhatDoesNotFitAtTheCall) {
               x* zeros({2, 3}, {.dtype = float64});
             }),
             "[multiply] types differ: x float32 (2, 3), y float64 (2, 3); y.to(ag::float32) converts y");
+  EXPECT_EQ(message_of([&] { where(ones({2}), ones({2}) > 0, 1); }),
+            "[where] the condition must be bool beside bool, got float32 (2)");
+  EXPECT_EQ(message_of([&] { leaky_relu(zeros({2}, {.dtype = int64})); }),
+            "[leaky_relu] int64 is not supported: x int64 (2); x.to(ag::float32) converts it");
   // An error of the types is reported before one of the shapes.
   EXPECT_EQ(
       message_of([&] { where(x, y, zeros({4}, {.dtype = float64})); }),

@@ -178,6 +178,14 @@ TEST(Pool, RefusesWhatDoesNotFitAtTheCall) {
             "[max_pool2d] padding must be 0 or more, got (-1, -1)");
   EXPECT_EQ(message_of([&] { max_pool2d(x, 3, {.padding = 2}); }),
             "[max_pool2d] padding may be half of the kernel_size at most: padding (2, 2), kernel_size (3, 3)");
+  EXPECT_EQ(message_of([&] {
+              max_pool1d(zeros({2, 3, 4}), 3, {.stride = -1});
+            }),
+            "[max_pool1d] stride must be 1 or more, got (1, -1)");
+  EXPECT_EQ(message_of([&] {
+              avg_pool1d(zeros({2, 3, 4}, {.dtype = int64}), 3);
+            }),
+            "[avg_pool1d] int64 is not supported: x int64 (2, 3, 4); x.to(ag::float32) converts it");
   EXPECT_EQ(message_of([&] { avg_pool2d(x, 5); }),
             "[avg_pool2d] the kernel is larger than the padded input: input (4, 4), kernel (5, 5), padding (0, 0), "
             "dilation (1, 1); take a smaller kernel, or fewer strides and pools before it");

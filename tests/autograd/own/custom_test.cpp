@@ -248,6 +248,20 @@ TEST(WithGradient, HasAnyNumberOfInputs) {
   }
 }
 
+// A function that records although nobody asked for gradients of the gradients does not leave its history in them.
+TEST(WithGradient, KeepsNoHistoryOfGradients) {
+  const Tensor x = parameter(full({2}, 3)), w = parameter(full({2}, 2));
+  const auto recorded = [&](const GradientCall& call) {
+    const EnableGrad recording;
+    return std::vector<Tensor>{w * call.dy()};
+  };
+  const auto own = [&] { return sum(with_gradient("own", x.detach() * 1, {x}, recorded)); };
+  own().backward();
+  EXPECT_EQ(x.grad().to_vector<float>(), std::vector<float>(2, 2));
+  EXPECT_FALSE(x.grad().requires_grad());
+  EXPECT_FALSE(grad(own(), {x})[0].requires_grad());
+}
+
 TEST(WithGradient, FindsThatWhatItSavedWasWritten) {
   const Tensor x = parameter(ones({2}));
   Tensor kept = ones({2});

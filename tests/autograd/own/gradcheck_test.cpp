@@ -24,6 +24,14 @@ TEST(Gradcheck, AcceptsWhatIsRight) {
             {.step = 0.01, .tolerance = 1e-3});
 }
 
+// The gradients of a linear function depend on nothing, and those of one that is linear in an input not on that.
+TEST(Gradcheck, AcceptsLinearFunctionsOfOrderTwo) {
+  const Tensors inputs{random64({2, 3}, 1), random64({3}, 2)};
+  gradcheck([](const Tensors& x) { return x[0] * 2; }, inputs, {.order = 2});
+  gradcheck([](const Tensors& x) { return sum(x[0], 0) + x[1]; }, inputs, {.order = 2});
+  gradcheck([](const Tensors& x) { return x[0] * x[1]; }, inputs, {.order = 2});
+}
+
 TEST(Gradcheck, NamesTheFirstElementThatIsOff) {
   const Tensors inputs{full({2}, 3, {.dtype = float64}), full({2}, 5, {.dtype = float64})};
   gradcheck([](const Tensors& x) { return product(x, 1); }, inputs);

@@ -37,6 +37,10 @@ TEST(Prod, MultipliesOverAxes) {
   EXPECT_EQ(prod(x, {0, 2}, true).shape(), Shape(1, 2, 1));
   EXPECT_EQ(prod(x, {0, 2}).to_vector<double>(), (std::vector<double>{-60, 12}));
   EXPECT_EQ(prod(x, {}).to_vector<double>(), x.to_vector<double>());
+  // Nothing is rounded between axes that are not adjacent.
+  const Tensor far = parameter(Tensor::from({1e30F, 1e30F, 1e-30F, 1e-30F}, {2, 1, 2}));
+  EXPECT_NEAR(prod(far, {0, 2}).item(), 1, 1e-6);
+  EXPECT_NEAR(grad(prod(far, {0, 2}), {far})[0].to_vector<float>()[2], 1e30, 1e24);
   EXPECT_EQ(prod(x > 0, -1).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 1, 0, 1}));
   EXPECT_EQ(prod(zeros({0, 2}), 0).to_vector<float>(), (std::vector<float>{1, 1}));
   EXPECT_EQ(prod(full({3}, std::int64_t{1} << 21, {.dtype = int64})).item<std::int64_t>(), std::int64_t{1} << 63);
