@@ -26,6 +26,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr double least_start_s = 30;  // processes start at different times, on a busy machine above all
+
 using Status = Head::Status;
 
 // What each rank tells if they do not agree: the text, cut and filled with 0.
@@ -83,13 +85,20 @@ void Rounds::all_gather(std::byte* values, const Slices& slices) {
   communicator_.finish_transfer(slices.back() - own_bytes(slices, communicator_.rank()));
 }
 
-// The wait ends when the thread has connected or failed to: `connect` returns or throws.
+// The wait ends when the thread has connected or failed to, or has taken too long: MPI itself waits for ever for a process
+// that has ended well before it connected.
 Communicator::Communicator(Connect connect, double timeout_s)
     : process_(getpid()), token_(detail::make_tensor({1}, int64, Device())), timeout_s_(timeout_s) {
+  using namespace std::chrono_literals;
   const detail::BlockedSignals blocked;  // signals are for the program's own threads
   thread_ = std::thread([this, connect = std::move(connect)] { serve(connect); });
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return is_connected_ || error_ != nullptr; });
+  const auto is_over = [this] { return is_connected_ || error_ != nullptr; };
+  for (double waited_s = 0; !changed_.wait_for(lock, 100ms, is_over); waited_s += 0.1) {
+    if (waited_s <= std::max(timeout_s, least_start_s)) continue;
+    lock.unlock();
+    abort("not all processes have called world() in time, see its timeout_s");
+  }
   if (error_ == nullptr) return;
   lock.unlock();
   thread_.join();
@@ -340,7 +349,8 @@ void Communicator::fail_for_good(std::string why) {
 // thread ends the process if that takes long.
 void Communicator::abort(const std::string& why) noexcept {
   using namespace std::chrono_literals;
-  std::fprintf(stderr, "asyncgrad: rank %d ends all processes of its world: %s\n", rank_, why.c_str());
+  const std::string who = transport_ == nullptr ? "a rank" : fmt::format("rank {}", rank_);
+  std::fprintf(stderr, "asyncgrad: %s ends all processes of its world: %s\n", who.c_str(), why.c_str());
   try {
     std::thread([] {
       std::this_thread::sleep_for(5s);

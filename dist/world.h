@@ -13,7 +13,8 @@ class Communicator;
 
 struct WorldOptions {
   // How long a collective waits for the other ranks, in seconds. The time counts from the moment at which this rank has
-  // come to it. Then it is an error, and no further collective runs.
+  // come to it. Then it is an error, and no further collective runs. The first call of world() waits as long for the
+  // other processes, and 30 s at least; then it ends the process with a message.
   double timeout_s = 300;
   // The CPU's kernels of other instruction sets have other bits, so ranks whose processors differ are an error. With this
   // all use the best instruction set that each has, if no rank has computed anything yet.

@@ -76,7 +76,7 @@ print(ag.why_no_gpu() or ag.ones((2, 2), device='cuda:0').sum().item(), ag.ones(
 test_dist() {
   scripts/dist.sh && cmake --preset release -DASYNCGRAD_MPI=ON >/dev/null &&
     cmake --build build/release --target dist_tests -- --quiet &&
-    TROUBLES=1000 build/release/tests/dist_tests --gtest_brief=1 --gtest_filter='*TroubleOfOneRank*'
+    TROUBLES=1000 build/release/tests/dist_tests --gtest_brief=1 --gtest_filter='*TroubleOfOneRank*:*EndsBeforeItsWorld*'
 }
 
 test_wheel() {

@@ -253,6 +253,14 @@ TEST_P(Mpi, TroubleOfOneRankEndsSoon) {
   }
 }
 
+// It takes half a minute, so usual runs leave it out.
+TEST_P(Mpi, AProcessThatEndsBeforeItsWorldEndsTheOthers) {
+  if (std::getenv("TROUBLES") == nullptr) GTEST_SKIP() << "TROUBLES is not set";  // NOLINT(concurrency-mt-unsafe)
+  const Output output = run(2, "absent");
+  EXPECT_NE(output.status, 0);
+  EXPECT_LT(output.elapsed_s, 50) << output.text;
+}
+
 // What has started the process needs a library.
 TEST(Launch, WithoutItsLibraryIsAnError) {
   const Output output = output_of(std::string("env PMIX_RANK=0 PMI_RANK= ") + MPI_WORLD + " train");

@@ -314,7 +314,7 @@ bool limit_last_rank(int ranks, bool computes) {
 
 }  // namespace
 
-// SCENARIO [BUDGET], or trouble SEED, or instruction_sets RANKS [lowest] [late]
+// SCENARIO [BUDGET], or trouble SEED, or absent, or instruction_sets RANKS [lowest] [late]
 int main(int argc, char** argv) {
   const std::string scenario = argv[1];
   ag::dist::WorldOptions world_options{.timeout_s = timeout_s};
@@ -322,6 +322,12 @@ int main(int argc, char** argv) {
     const auto has = [&](const char* word) { return std::find(argv, argv + argc, std::string(word)) != argv + argc; };
     world_options.lowest_common = has("lowest");
     if (!limit_last_rank(std::atoi(argv[2]), has("late"))) return 77;  // there is no other set
+  }
+  if (scenario == "absent") {
+    for (const char* variable : {"PMI_RANK", "OMPI_COMM_WORLD_RANK"}) {
+      const char* const rank = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): no other thread
+      if (rank != nullptr && std::atoi(rank) == 0) return 0;
+    }
   }
   ag::EngineOptions options;
   options.workers = 2;
