@@ -81,9 +81,9 @@ class Allocator {
   // Gives cached memory back to the system until each cache has at most `max_cached_bytes`, or only small blocks that it
   // keeps, see BlockCache::trim(). Tiny blocks of the host do not count.
   void trim(std::int64_t max_cached_bytes = 0);
-  // Keeps live and cached bytes together within 1.125 times this limit and a megabyte, while live bytes alone are within
-  // the limit. The eighth is for ranges that are free and too short, the megabyte for those of small programs: their
-  // blocks would go back to the system again and again.
+  // Keeps live and cached bytes together within 1.125 times this limit and four megabytes, while live bytes alone are
+  // within the limit. The eighth is for ranges that are free and too short, the megabytes for those of small programs:
+  // their blocks would go back to the system again and again, and come back at other addresses.
   void set_limit(std::int64_t bytes);
   // Keeps the cached bytes alone within this limit. On a device that may still use cached memory, only take() enforces
   // this, see set_before_trim. Called while nothing is in flight.

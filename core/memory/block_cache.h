@@ -62,7 +62,7 @@ class BlockCache {
   // Blocks of at least this size are ranges of pages. Smaller blocks come from the system's own allocator or from a
   // slab.
   static constexpr std::int64_t large_bytes = std::int64_t{1} << 20;
-  static constexpr std::int64_t spare_bytes = std::int64_t{1} << 20;
+  static constexpr std::int64_t spare_bytes = std::int64_t{4} << 20;
 
   std::byte* take_cached(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
   std::optional<PageRanges::Extension> claim_extension(std::int64_t size_bytes) ASYNCGRAD_REQUIRES(lock_);
