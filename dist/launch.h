@@ -15,7 +15,7 @@ struct Launch {
   std::string evidence;  // the environment variable that says so
   int size = 0;          // 0: the environment does not say
 };
-// Throws Error if they were, and nothing connects them.
+// Throws Error if several processes were started and nothing connects them.
 Launch launch_of_process();
 
 // Loads the library of the launch's family and connects to the other processes. Called by the thread that will use it.

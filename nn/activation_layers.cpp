@@ -1,10 +1,7 @@
 #include "asyncgrad/nn/activation_layers.h"
 
-#include <fmt/format.h>
-
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/core/checks.h"
-#include "asyncgrad/core/error.h"
 #include "asyncgrad/nn/layer_options.h"
 
 namespace asyncgrad::nn {
@@ -38,13 +35,10 @@ PReLU::PReLU(std::int64_t channels, PReLUOptions options, Location where) {
 
 Tensor PReLU::operator()(const Arg& x) const {
   const std::int64_t channels = slope.size(0);
-  const Shape& shape = x->shape();
   if (channels == 1) return leaky_relu(x, Arg(slope.reshape({}, x.where()), x.where()));  // which keeps the shape ()
-  if (shape.rank() < 2 || shape[1] != channels) {
-    throw_error("PReLU", fmt::format("needs x (N, {}) or (N, {}, …), got {}", channels, channels, shape.str()));
-  }
+  layer_detail::check_channels("PReLU", x, channels);
   Shape beside{channels};  // broadcast over the axes behind the channels
-  for (int axis = 2; axis < shape.rank(); ++axis) beside.append(1);
+  for (int axis = 2; axis < x->rank(); ++axis) beside.append(1);
   const Tensor slopes = slope.reshape(beside, x.where());
   return leaky_relu(x, Arg(slopes, x.where()));
 }

@@ -23,14 +23,19 @@ const Shape& shape_of(const char* layer, const Arg& x) {
   return x->shape();
 }
 
+void check_channels(const char* layer, const Arg& x, std::int64_t channels) {
+  const Shape& shape = shape_of(layer, x);
+  if (shape.rank() >= 2 && shape[1] == channels) return;
+  throw_error(layer, fmt::format("needs x (N, {}) or (N, {}, …), got {}", channels, channels, shape.str()));
+}
+
 Tensor initial_weight(const char* layer, const Initialiser& initialiser, const Shape& shape,
                       const RandomOptions& options, Location where) {
   if (initialiser == nullptr) throw_error(layer, "initialiser must be a function, got none");
   Tensor weight = initialiser(shape, options, where);
-  if (!weight.defined())
-    throw_error(layer, fmt::format("initialiser must return the shape {}, got nothing", shape.str()));
-  if (weight.shape() != shape) {
-    throw_error(layer, fmt::format("initialiser must return the shape {}, got {}", shape.str(), weight.shape().str()));
+  if (!weight.defined() || weight.shape() != shape) {
+    throw_error(layer, fmt::format("initialiser must return the shape {}, got {}", shape.str(),
+                                   weight.defined() ? weight.shape().str() : "nothing"));
   }
   if (weight.dtype() != options.dtype || weight.device() != options.device) {
     throw_error(layer,

@@ -14,7 +14,11 @@ void check_axis(const char* layer, int axis);
 // The shape of a layer's input. Throws Error, naming `layer`, for Tensor{}.
 const Shape& shape_of(const char* layer, const Arg& x);
 
-// The initial values of a weight. Throws Error, naming `layer`, if the initialiser is null or gives another shape.
+// Throws Error, naming `layer`, unless x is (N, channels) or (N, channels, …).
+void check_channels(const char* layer, const Arg& x, std::int64_t channels);
+
+// The initial values of a weight. Throws Error, naming `layer`, if the initialiser is null or gives another shape, type
+// or device.
 Tensor initial_weight(const char* layer, const Initialiser& initialiser, const Shape& shape,
                       const RandomOptions& options, Location where);
 

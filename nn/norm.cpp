@@ -76,18 +76,8 @@ GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, GroupNormOption
   bias = initial(parts, {channels}, 0, where);
 }
 
-namespace {
-
-void check_channels(const char* layer, const Arg& x, std::int64_t channels) {
-  const Shape& shape = layer_detail::shape_of(layer, x);
-  if (shape.rank() >= 2 && shape[1] == channels) return;
-  throw_error(layer, fmt::format("needs x (N, {}) or (N, {}, …), got {}", channels, channels, shape.str()));
-}
-
-}  // namespace
-
 Tensor GroupNorm::operator()(const Arg& x) const {
-  check_channels("GroupNorm", x, channels);
+  layer_detail::check_channels("GroupNorm", x, channels);
   return group_norm(x, groups, weight, bias, epsilon);
 }
 
@@ -115,7 +105,7 @@ InstanceNorm::InstanceNorm(std::int64_t channels, InstanceNormOptions options, L
           where) {}
 
 Tensor InstanceNorm::operator()(const Arg& x) const {
-  check_channels("InstanceNorm", x, channels);
+  layer_detail::check_channels("InstanceNorm", x, channels);
   if (x->shape().numel(2, x->rank()) == 1) {
     throw_error("InstanceNorm", fmt::format("needs more than one element in a channel, got {}", x->shape().str()));
   }

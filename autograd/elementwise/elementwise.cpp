@@ -96,19 +96,6 @@ std::string str(const Scalar& number) {
   return number.is_integer() ? fmt::format("{}", number.as_int64()) : fmt::format("{}", number.as_double());
 }
 
-template <class Formula>
-void in_place(const char* operation, const Tensor& x, const Arg& y) {
-  detail::checked_impl(x, operation);
-  detail::apply_in_place(operation, f::id<Formula>(), x, y, y.where());
-}
-
-template <class Formula>
-void in_place(const char* operation, const Tensor& x, const Scalar& y) {
-  const CallSite site(y.where());
-  const DType dtype = detail::checked_impl(x, operation).dtype;
-  detail::apply_in_place(operation, f::id<Formula>(), x, detail::number_in(dtype, y, operation), y.where());
-}
-
 }  // namespace
 
 Tensor operator+(const Arg& x, const Arg& y) { return binary<f::Add>(x, y); }
@@ -365,38 +352,5 @@ Tensor huber(const Arg& x, const Scalar& delta) { return with_option<f::Huber>(x
 Tensor huber(const Arg& x, const Arg& delta) { return binary<f::Huber>(x, delta); }
 Tensor logistic_loss(const Arg& x, const Arg& y) { return binary<f::LogisticLoss>(x, y); }
 Tensor divergence(const Arg& x, const Arg& y) { return binary<f::Divergence>(x, y); }
-
-Tensor& Tensor::operator+=(const Arg& other) {
-  in_place<f::Add>("+=", *this, other);
-  return *this;
-}
-Tensor& Tensor::operator+=(const Scalar& value) {
-  in_place<f::Add>("+=", *this, value);
-  return *this;
-}
-Tensor& Tensor::operator-=(const Arg& other) {
-  in_place<f::Subtract>("-=", *this, other);
-  return *this;
-}
-Tensor& Tensor::operator-=(const Scalar& value) {
-  in_place<f::Subtract>("-=", *this, value);
-  return *this;
-}
-Tensor& Tensor::operator*=(const Arg& other) {
-  in_place<f::Multiply>("*=", *this, other);
-  return *this;
-}
-Tensor& Tensor::operator*=(const Scalar& value) {
-  in_place<f::Multiply>("*=", *this, value);
-  return *this;
-}
-Tensor& Tensor::operator/=(const Arg& other) {
-  in_place<f::Divide>("/=", *this, other);
-  return *this;
-}
-Tensor& Tensor::operator/=(const Scalar& value) {
-  in_place<f::Divide>("/=", *this, value);
-  return *this;
-}
 
 }  // namespace asyncgrad

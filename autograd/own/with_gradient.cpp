@@ -71,9 +71,9 @@ class Backward {
       const int input = static_cast<int>(i);
       if (!results[i].defined() || !gradients.wants(input)) continue;
       check(input, results[i], gradients.shape(input));
-      // The function may have recorded where nobody has asked for gradients of gradients.
-      const bool is_recorded = gradients.are_recorded() || !results[i].requires_grad();
-      gradients(input, [&] { return is_recorded ? std::move(results[i]) : results[i].detach(); });
+      // The function may have recorded although nobody has asked for gradients of gradients.
+      if (!gradients.are_recorded() && results[i].requires_grad()) results[i] = results[i].detach();
+      gradients(input, [&] { return std::move(results[i]); });
     }
   }
 

@@ -53,7 +53,7 @@ Tensor product_over(const Arg& x, AxisMask axes, bool keep_dims) {
   check_dtype(Op::prod, "prod", {"x", *x->impl()});
   const Shape shape = reduced(x->shape(), axes, keep_dims);
   if (axes == 0 || are_adjacent(axes)) return product(x, axes, shape, x.where());
-  // One product, so that nothing is rounded in between: behind each other, as the last axes.
+  // The axes become the last ones, so that one product multiplies over all of them and rounds nothing in between.
   std::vector<int> order, multiplied;
   for (int axis = 0; axis < x->rank(); ++axis) ((axes >> axis & 1) != 0 ? multiplied : order).push_back(axis);
   const AxisMask last = all_axes(x->shape()) & (~AxisMask{0} << order.size());

@@ -185,7 +185,7 @@ TEST(Losses, CosinesOfRows) {
   expect_losses(cosine_similarity(x, zeros({2, 2}, {.dtype = float64})), {0, 0});
   expect_losses(cosine_loss(x, y, numbers({1, -1}, {2})), {1 - 24.0 / 25, 0});
   expect_losses(cosine_loss(x, y, numbers({-1, -1}, {2}), {.margin = 0.5}), {24.0 / 25 - 0.5, 0});
-  // What is broadcast counts at its places in the length, too.
+  // The length of an operand that is broadcast counts each element as often as the product does.
   const Tensor sevenfold = cosine_similarity(numbers({3, 4}, {1, 2}), numbers({1}, {1, 1}));
   expect_losses(sevenfold, {7 / (5 * std::sqrt(2.0))});
   const Tensor beside = numbers({1, 0, 0, 1}, {2, 2});

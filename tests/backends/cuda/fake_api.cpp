@@ -243,7 +243,7 @@ cudaError_t FakeApi::query_event(cudaEvent_t event) {
     if (const cudaError_t status = status_of("query_event"); status != cudaSuccess) return status;
     if (events_.at(event)->is_done()) return cudaSuccess;
   }
-  // Who asks again and again leaves the processor to the streams, which are threads here.
+  // A caller that asks again and again leaves the processor to the streams: they are threads here.
   std::this_thread::sleep_for(std::chrono::microseconds(20));
   return cudaErrorNotReady;
 }
