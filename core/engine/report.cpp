@@ -18,9 +18,10 @@ constexpr std::size_t max_operations = 8;  // of those that are shown
 std::string progress_str(const PendingOperation& operation, const std::vector<std::uint64_t>& predecessors) {
   const Progress& progress = operation.progress;
   if (operation.is_finished) return "is finished";
-  if (progress.tiles != 0) return fmt::format("{} of its {} tiles have begun", progress.begun, progress.tiles);
-  if (progress.begun == Progress::claimed) return "has begun";
-  if (progress.begun == Progress::ready) return "may begin, as soon as there is a thread and the budget has room";
+  if (progress.is_open())
+    return fmt::format("{} of its {} tiles have begun", operation.tiles - progress.tiles_left(), operation.tiles);
+  if (progress.is(Progress::claimed)) return "has begun";
+  if (progress.is_ready()) return "may begin, as soon as there is a thread and the budget has room";
   if (predecessors.empty()) return "has not been offered to the workers yet";
   std::string text = "waits for";
   for (const std::uint64_t number : predecessors) text += fmt::format(" #{}", number);

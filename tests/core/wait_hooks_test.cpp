@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "asyncgrad/asyncgrad.h"
+#include "tests/core/engine/other_fill.h"
 #include "tests/support/forked.h"
 #include "tests/support/sanitizer.h"
 
@@ -67,6 +68,42 @@ TEST_F(WaitHooksTest, AThreadThatWaitsAsksAndLeavesTheRestToWorkers) {
   EXPECT_GE(asked, 2);
   EXPECT_GE(begun, 1);
   EXPECT_EQ(begun, ended);
+}
+
+std::atomic<std::thread::id> waiting_thread{};
+std::atomic<int> tiles_here{0}, tiles_run{0};
+
+void sleep_in_tile(const detail::KernelCall& call, int) {
+  if (waiting_thread.load() == std::this_thread::get_id()) ++tiles_here;
+  if (++tiles_run == 1) std::ranges::fill(call.data<float>(0), call.data<float>(0) + call.numel(0), 0.0F);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+// Whoever is first begins a tile, and the waiting thread may come too late for one operation, but not for all.
+TEST_F(WaitHooksTest, AThreadThatWaitsComputesTilesThatAreLeft) {
+  set_engine_options({.workers = 2});
+  const tests::OtherFill fill({.run = sleep_in_tile, .tiles = [](const detail::KernelCall&) { return 8; }});
+  waiting_thread = std::this_thread::get_id();
+  tiles_here = 0;
+  for (int round = 0; tiles_here == 0 && round < 1000; ++round) zeros({8}).wait();
+  EXPECT_GT(tiles_here.load(), 0);
+  EXPECT_EQ(begun, ended);
+  set_engine_options({});
+}
+
+TEST_F(WaitHooksTest, AThreadThatComputesTilesAsksInBetween) {
+  set_engine_options({.workers = 2});
+  constexpr int tiles = 5000;
+  const tests::OtherFill fill({.run = sleep_in_tile, .tiles = [](const detail::KernelCall&) { return tiles; }});
+  interrupts = true;
+  tiles_run = 0;
+  const Tensor x = zeros({8});
+  EXPECT_THROW(x.wait(), Interrupted);
+  EXPECT_LT(tiles_run.load(), tiles);
+  interrupts = false;
+  x.wait();
+  EXPECT_EQ(tiles_run.load(), tiles);
+  set_engine_options({});
 }
 
 TEST_F(WaitHooksTest, AnInterruptedWaitLeavesTheWorkQueued) {

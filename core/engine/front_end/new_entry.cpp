@@ -25,9 +25,11 @@ void fill_entry(Operation& operation, std::uint64_t number, const Route& route, 
   operation.tiles = std::min(operation.kernel_tiles, Progress::max_tiles);
   const std::int64_t cost = operation.tiles == 1 ? cost_of(route.kernel, call) : INT64_MAX;
   operation.weight = cost <= tiny_cost ? Weight::tiny : Weight::large;
-  // Relaxed: see is_brief.
-  operation.is_brief.store(cost <= brief_cost && submission.op != Op::custom && submission.op != Op::source,
-                           std::memory_order_relaxed);
+  const Help help = runs_function(submission.op) ? Help::none
+                    : operation.tiles > 1        ? Help::tiles
+                    : cost <= brief_cost         ? Help::whole
+                                                 : Help::none;
+  operation.help.store(help, std::memory_order_relaxed);  // see there
   operation.number = number;
   operation.executor.store(&route.executor, std::memory_order_relaxed);
   set_origin(operation.origin, submission.where);

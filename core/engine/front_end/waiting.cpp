@@ -60,23 +60,14 @@ void help_workers(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) {
   executor.workers().help(goal, limit);
 }
 
-// Threads of another language compute only what is awaited and brief, so that they can answer its interrupts while the
-// workers compute. This thread is no guest while a hook runs: the hook may wait for the language's lock, and the thread
+// Threads of another language compute tiles that workers have left, and what is awaited and brief, so that they can
+// answer its interrupts. This thread is no guest while a hook runs: the hook may wait for the language's lock, and the thread
 // that has this lock may set options, which waits for guests.
-void sleep_between_hooks(ProgramQueue& queue, const Goal& goal, const WaitHooks& hooks) {
+void sleep_between_hooks(ProgramQueue& queue, const Goal& goal, std::uint64_t limit, const WaitHooks& hooks) {
+  using std::chrono::steady_clock;
   std::optional<Executors::Guest> guest(std::in_place, queue.context().executors);
   if (queue.context().ring.reached(goal)) return;
   queue.offer_staged();
-  // Spins first: falling asleep is not worth it for an operation that is about to finish.
-  constexpr auto spin_time = std::chrono::microseconds(20);
-  for (const auto end = std::chrono::steady_clock::now() + spin_time; std::chrono::steady_clock::now() < end;) {
-    for (int look = 0; look < 8; ++look) {
-      if (queue.context().ring.reached(goal)) return;
-      pause_briefly();
-    }
-  }
-  const Preference preference(queue, goal);
-  if (preference.is_on()) executor_to_help(queue, goal).workers().compute_awaited(goal);
   const bool may_ask = may_interrupt();
   const auto is_interrupted = [&] {
     if (!may_ask) return false;
@@ -85,6 +76,21 @@ void sleep_between_hooks(ProgramQueue& queue, const Goal& goal, const WaitHooks&
     guest.emplace(queue.context().executors);
     return interrupted;
   };
+  // Looks for tiles first: falling asleep is not worth it for an operation that is about to finish.
+  constexpr auto patience = std::chrono::microseconds(20), between_hooks = std::chrono::microseconds(50'000);
+  auto now = steady_clock::now(), asked = now;
+  for (auto end = now + patience; now < end; now = steady_clock::now()) {
+    for (int look = 0; look < 8; ++look) {
+      if (queue.context().ring.reached(goal)) return;
+      pause_briefly();
+    }
+    if (executor_to_help(queue, goal).workers().compute_tile(goal, limit)) end = steady_clock::now() + patience;
+    if (now - asked < between_hooks) continue;
+    if (is_interrupted()) throw Interrupted();
+    asked = now;
+  }
+  const Preference preference(queue, goal);
+  if (preference.is_on()) executor_to_help(queue, goal).workers().compute_awaited(goal);
   ThreadStatus::set(ThreadStatus::Doing::waiting, goal.number);
   const bool is_reached = queue.context().waiters.sleep_until(goal, is_interrupted);
   ThreadStatus::set(ThreadStatus::Doing::nothing);
@@ -93,11 +99,11 @@ void sleep_between_hooks(ProgramQueue& queue, const Goal& goal, const WaitHooks&
 
 // A hook may end the thread, which unwinds its stack: nothing here runs as a destructor that calls one, and no hook is
 // called after it. All other exceptions are thrown after the last hook.
-void wait_for_workers(ProgramQueue& queue, const Goal& goal, const WaitHooks& hooks) {
+void wait_for_workers(ProgramQueue& queue, const Goal& goal, std::uint64_t limit, const WaitHooks& hooks) {
   std::exception_ptr failure;
   hooks.begin();
   try {
-    sleep_between_hooks(queue, goal, hooks);
+    sleep_between_hooks(queue, goal, limit, hooks);
   } catch (const std::exception&) {  // not what ends a thread, which is none
     failure = std::current_exception();
   }
@@ -116,7 +122,7 @@ void wait_until(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) {
   const profile::WaitSpan span;
   const auto start = std::chrono::steady_clock::now();
   if (const WaitHooks* const hooks = wait_hooks(); hooks != nullptr) {
-    wait_for_workers(queue, goal, *hooks);
+    wait_for_workers(queue, goal, limit, *hooks);
   } else {
     help_workers(queue, goal, limit);
   }

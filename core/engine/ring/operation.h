@@ -10,9 +10,9 @@
 //             compare-and-exchange to
 //   claimed   owned by that thread, which asks for admission. If it is refused, the thread puts the entry back to
 //             ready. Otherwise it takes the memory, and either runs the only tile or makes the entry
-//   open      offered as long as it has tiles that no thread has begun: the word's lower half counts begun ones. The
-//             thread that ends the last tile completes the operation: it releases the operands, finishes the operation
-//             in its orders, which moves f, and counts down its successors. Then the entry is
+//   open      offered as long as it has tiles that no thread has begun: the word's lower half says which. The thread
+//             that ends the last tile completes the operation: it releases the operands, finishes the operation in its
+//             orders, which moves f, and counts down its successors. Then the entry is
 //   retired   the front end may use the slot again, once f has passed it.
 //
 // On an asynchronous device `claimed` is followed by `issued`: the device's queue has the operation, and later
@@ -41,6 +41,13 @@ class Executor;
 struct Failure;
 struct DeviceState;
 struct Operation;
+
+// What a thread computes of an operation while it waits for another one, and cannot wait long.
+enum class Help : std::uint8_t {
+  none,   // it may take long: one long tile, or a function of the program
+  tiles,  // of several, once another thread has begun it
+  whole,  // it is brief; only if a thread waits for it
+};
 
 // How long the kernel runs.
 enum class Weight : std::uint8_t {
@@ -102,19 +109,28 @@ struct Invocation {
 // The word of an entry.
 struct Progress {
   std::uint32_t number;  // the lower half of the operation's number
-  std::uint16_t tiles;   // 0 unless open
-  std::uint16_t begun;   // tiles begun; while not open, the state
+  // Of an open operation: no thread has begun the tiles from `begin` on that lie before `above` - 1.
+  std::uint16_t above;  // 0 unless open
+  std::uint16_t begin;  // while not open, the state
 
   static constexpr std::uint16_t blocked = 0, ready = 1, claimed = 2;
-  static constexpr int max_tiles = 0xffff;
+  static constexpr int max_tiles = 0xfffe;
 
   bool is_of(std::uint64_t operation) const { return number == static_cast<std::uint32_t>(operation); }
-  bool is_ready() const { return tiles == 0 && begun == ready; }
-  bool has_tiles() const { return begun < tiles; }
-  std::uint64_t word() const { return std::uint64_t{number} << 32 | std::uint64_t{tiles} << 16 | begun; }
+  bool is(std::uint16_t state) const { return above == 0 && begin == state; }
+  bool is_ready() const { return is(ready); }
+  bool is_open() const { return above != 0; }
+  int tiles_left() const { return is_open() ? above - 1 - begin : 0; }
+  // Begins the first or the last tile of those that are left, of which there is one.
+  int take_tile(bool last) { return last ? --above - 1 : begin++; }
+
+  std::uint64_t word() const { return std::uint64_t{number} << 32 | std::uint64_t{above} << 16 | begin; }
   // The word of an operation that is not open.
   static std::uint64_t word_of(std::uint64_t number, std::uint16_t state) {
     return Progress{static_cast<std::uint32_t>(number), 0, state}.word();
+  }
+  static Progress opened(std::uint64_t number, int tiles) {
+    return {static_cast<std::uint32_t>(number), static_cast<std::uint16_t>(tiles + 1), 0};
   }
   static Progress of(std::uint64_t word) {
     return {static_cast<std::uint32_t>(word >> 32), static_cast<std::uint16_t>(word >> 16),
@@ -155,10 +171,9 @@ struct alignas(64) Operation {
   int tiles = 1;         // of the word; where the kernel has more, each runs every tiles-th of them
   int kernel_tiles = 1;  // as the kernel counts
   Weight weight = Weight::large;
-  std::uint8_t queue = 0;  // of an asynchronous device: on which of its queues
-  // A thread without a seat may compute it if a thread waits for it. Relaxed: read as `executor` is.
-  std::atomic<bool> is_brief{false};
-  Place place;  // of the device whose memory it takes
+  std::uint8_t queue = 0;              // of an asynchronous device: on which of its queues
+  std::atomic<Help> help{Help::none};  // relaxed: read as `executor` is
+  Place place;                         // of the device whose memory it takes
   alignas(16) std::array<std::byte, max_attribute_bytes> attribute_space;
   std::array<Operand, inline_operands> operand_space;
   std::array<View, inline_operands> view_space;
@@ -232,7 +247,7 @@ inline void prefetch_for_writing(const Operation& operation) {
 // it.
 inline void prefetch_result(const Operation& operation, std::uint64_t number) {
   const Progress progress = Progress::of(operation.word.load(std::memory_order_relaxed));
-  const bool is_begun = progress.tiles != 0 || progress.begun == Progress::claimed;
+  const bool is_begun = progress.is_open() || progress.is(Progress::claimed);
   const auto* const bytes = reinterpret_cast<const std::byte*>(operation.result.load(std::memory_order_relaxed));
   if (!progress.is_of(number) || is_begun || bytes == nullptr) return;
   for (std::size_t line = 0; line < sizeof(Storage); line += 64) __builtin_prefetch(bytes + line, 1);

@@ -1,5 +1,7 @@
 #include "asyncgrad/core/engine/schedule/cpu_executor.h"
 
+#include <sched.h>
+
 #include <utility>
 
 #include "asyncgrad/core/engine/run/execution.h"
@@ -9,6 +11,14 @@
 #include "asyncgrad/core/profile/profile.h"
 
 namespace asyncgrad::detail {
+
+namespace {
+
+// Threads on even cores begin the first tile of those that are left, threads on odd ones the last: what one operation
+// has left in a core's cache, the next one mostly reads there.
+int take_tile_here(Progress& progress) { return progress.take_tile(/*last=*/sched_getcpu() % 2 != 0); }
+
+}  // namespace
 
 bool CpuExecutor::run_one(Turn& turn) {
   if (context_.ring.awaited().any() && run_awaited(turn)) return true;
@@ -55,7 +65,7 @@ bool CpuExecutor::find_and_run_awaited(Turn& turn, bool only_brief) {
   const Ring& ring = context_.ring;
   Ready::Search search{.first = ring.oldest().load(std::memory_order_seq_cst), .limit = turn.limit};
   while (const std::uint64_t number = ready_->next_awaited(search)) {
-    if (only_brief && !is_brief(number)) continue;
+    if (only_brief && help_of(number) != Help::whole) continue;
     if (turn.next != 0) put_back(turn);  // what has ended may give it another one
     const Outcome outcome = try_run(number, /*is_offered=*/true, turn);
     if (outcome == Outcome::ran) return true;
@@ -64,11 +74,24 @@ bool CpuExecutor::find_and_run_awaited(Turn& turn, bool only_brief) {
   return false;
 }
 
-// Acquire: the mark is this operation's, or a later one's, in place of which try_run() runs none.
-bool CpuExecutor::is_brief(std::uint64_t number) const {
+bool CpuExecutor::run_begun(Turn& turn) {
+  constexpr int max_tries = 4;  // what is younger has hardly begun
+  Ready::Search search{.first = context_.ring.oldest().load(std::memory_order_seq_cst), .limit = turn.limit};
+  for (int i = 0; i < max_tries; ++i) {
+    const std::uint64_t number = ready_->next_open(search);
+    if (number == 0) return false;
+    if (help_of(number) != Help::tiles) continue;
+    Operation& operation = context_.ring.at(number);
+    if (&executor_of(operation) == this && join(operation, number, turn) == Outcome::ran) return true;
+  }
+  return false;
+}
+
+// Acquire: the mark is this operation's, or a later one's, in place of which try_run() and join() run none.
+Help CpuExecutor::help_of(std::uint64_t number) const {
   const Operation& operation = context_.ring.at(number);
-  return Progress::of(operation.word.load(std::memory_order_acquire)).is_of(number) &&
-         operation.is_brief.load(std::memory_order_relaxed);
+  const bool is_there = Progress::of(operation.word.load(std::memory_order_acquire)).is_of(number);
+  return is_there ? operation.help.load(std::memory_order_relaxed) : Help::none;
 }
 
 // `is_offered`: other threads may find the operation.
@@ -94,12 +117,12 @@ bool CpuExecutor::claim(Operation& operation, std::uint64_t number) const {
 // Begins the operation's next tile, if there is one.
 Executor::Outcome CpuExecutor::join(Operation& operation, std::uint64_t number, Turn& turn) {
   std::uint64_t word = operation.word.load(std::memory_order_acquire);
-  for (Progress progress = Progress::of(word); progress.is_of(number) && progress.has_tiles();
+  for (Progress progress = Progress::of(word); progress.is_of(number) && progress.tiles_left() > 0;
        progress = Progress::of(word)) {
-    const int tile = progress.begun++;
+    const int tile = take_tile_here(progress);
     if (!operation.word.compare_exchange_weak(word, progress.word(), std::memory_order_acquire)) continue;
     // The slot belongs to this operation until all tiles have ended.
-    if (!progress.has_tiles()) ready_->remove(number);
+    if (progress.tiles_left() == 0) ready_->remove(number);
     run_and_complete(operation, tile, turn);
     return Outcome::ran;
   }
@@ -132,22 +155,22 @@ Executor::Outcome CpuExecutor::start(Operation& operation, bool is_offered, Turn
   prefetch_for_reading(context_.ring.at(operation.number + 2));
   prefetch_result(context_.ring.at(operation.number + 1), operation.number + 1);
   begin(operation);
-  if (operation.tiles > 1) open(operation);
-  run_and_complete(operation, 0, turn);
+  run_and_complete(operation, operation.tiles > 1 ? open(operation) : 0, turn);
   return Outcome::ran;
 }
 
-// Lets other threads join. The first tile belongs to the caller.
-void CpuExecutor::open(Operation& operation) {
+// Lets other threads join. Returns the tile that belongs to the caller.
+int CpuExecutor::open(Operation& operation) {
   const int tiles = operation.tiles;
   operation.tiles_left.store(tiles, std::memory_order_relaxed);
+  Progress progress = Progress::opened(operation.number, tiles);
+  const int tile = take_tile_here(progress);
   // Release: a thread that joins sees the memory that was taken. Sequentially consistent, as the search for work that
   // follows must find it.
-  operation.word.store(
-      Progress{static_cast<std::uint32_t>(operation.number), static_cast<std::uint16_t>(tiles), 1}.word(),
-      std::memory_order_seq_cst);
+  operation.word.store(progress.word(), std::memory_order_seq_cst);
   ready_->open(operation.number);
   workers().notify(tiles - 1);
+  return tile;
 }
 
 void CpuExecutor::run_parts(Operation& operation, int tile) {

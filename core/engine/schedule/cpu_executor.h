@@ -15,6 +15,7 @@ class CpuExecutor : public Executor {
   // Work.
   bool run_one(Turn& turn) override;
   bool run_brief_awaited(Turn& turn) override;
+  bool run_begun(Turn& turn) override;
 
  protected:
   // Called for an operation that has its memory: before its first tile, and in place of complete().
@@ -26,12 +27,12 @@ class CpuExecutor : public Executor {
  private:
   bool run_awaited(Turn& turn);
   bool find_and_run_awaited(Turn& turn, bool only_brief);
-  bool is_brief(std::uint64_t number) const;
+  Help help_of(std::uint64_t number) const;
   Outcome try_run(std::uint64_t number, bool is_offered, Turn& turn);
   bool claim(Operation& operation, std::uint64_t number) const;
   Outcome join(Operation& operation, std::uint64_t number, Turn& turn);
   Outcome start(Operation& operation, bool is_offered, Turn& turn);
-  void open(Operation& operation);
+  int open(Operation& operation);
   // Returns a failure, of which the caller has a share, if the operation has made a NaN; else null.
   Failure* look_for_nan(const Operation& operation);
   // Runs the parts of the kernel that belong to one tile of the operation.

@@ -41,6 +41,8 @@ class Ready {
   virtual std::uint64_t next(Search& search) = 0;
   // Does the same among the operations that threads wait for, see Awaited.
   virtual std::uint64_t next_awaited(Search& /*search*/) { return 0; }
+  // Does the same among operations that have begun, and perhaps others.
+  virtual std::uint64_t next_open(Search& search) = 0;
   // Called when admission has refused the operation that next() returned. Returns false if the search is not likely to
   // find another one.
   virtual bool goes_on_after_refusal(Search& search) const = 0;
@@ -62,6 +64,7 @@ class ReadyInOrder final : public Ready {
   void remove(std::uint64_t number) override { members_.erase(ring_.slot(number)); }
   std::uint64_t next(Search& search) override { return next(search, nullptr); }
   std::uint64_t next_awaited(Search& search) override { return next(search, &ring_.awaited()); }
+  std::uint64_t next_open(Search& search) override { return next(search, nullptr); }
   bool goes_on_after_refusal(Search& search) const override { return ++search.refusals < max_refusals; }
   bool any() const override { return members_.nearest(0, 0) >= 0; }
   void prefetch(std::uint64_t first) const override { members_.prefetch(ring_.slot(first)); }
@@ -85,6 +88,7 @@ class ReadyByArrival final : public Ready {
   void open(std::uint64_t number) override { open_.add(number); }
   void remove(std::uint64_t number) override { open_.remove(number); }
   std::uint64_t next(Search& search) override;
+  std::uint64_t next_open(Search& search) override { return open_.next(search); }
   // Each operation is tried once. An operation that finds no memory goes to the end of the queue, because one behind it
   // may return what it needs.
   bool goes_on_after_refusal(Search&) const override { return true; }

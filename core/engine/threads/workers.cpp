@@ -111,6 +111,14 @@ void Workers::compute_awaited(const Goal& goal) {
   ThreadStatus::set(Doing::nothing);
 }
 
+bool Workers::compute_tile(const Goal& goal, std::uint64_t limit) {
+  if (!work_.has_ready() || !seats_.take()) return false;
+  bool is_first = true;
+  return compute_seated({.goal = &goal, .limit = limit}, /*extra=*/false, [this, &is_first](Turn& turn) {
+    return std::exchange(is_first, false) && work_.run_begun(turn);
+  });
+}
+
 void Workers::participate(const Member& member) {
   while (!is_over(member)) {
     if (!compute(member)) rest(member);
@@ -135,26 +143,28 @@ void Workers::rest(const Member& member) {
 }
 
 bool Workers::compute(const Member& member) {
-  if (take_seat()) return compute_seated(member, /*extra=*/false);
+  if (take_seat()) return compute_seated(member, /*extra=*/false, [this](Turn& turn) { return work_.run_one(turn); });
   return member.goal != nullptr && compute_brief(member);
 }
 
 bool Workers::compute_brief(const Member& member) {
   if (!seats_.take_extra()) return false;
-  const bool has_run = compute_seated(member, /*extra=*/true);
+  const bool has_run =
+      compute_seated(member, /*extra=*/true, [this](Turn& turn) { return work_.run_brief_awaited(turn); });
   // What became ready was left to this thread, which may run the awaited part of it alone.
   if (has_run && work_.has_ready()) notify(1);
   return has_run;
 }
 
-// The calling thread has taken a seat. On the extra one it computes what is brief and awaited alone.
-bool Workers::compute_seated(const Member& member, bool extra) {
+// The calling thread has taken a seat, the extra one or another. `run` runs one operation or tile; false ends it.
+template <class Run>
+bool Workers::compute_seated(const Member& member, bool extra, const Run& run) {
   const Workers* const outer = std::exchange(seated_at, this);
   ThreadStatus::set(Doing::searching);
   const std::uint64_t previous = work_.enter_thread();
   bool has_run = false;
   Turn turn{.limit = member.limit};
-  while (!is_over(member) && (extra ? work_.run_brief_awaited(turn) : work_.run_one(turn))) has_run = true;
+  while (!is_over(member) && run(turn)) has_run = true;
   if (turn.next != 0) work_.put_back(turn);
   work_.leave_thread(previous);
   seated_at = outer;

@@ -32,6 +32,9 @@ class Work {
   virtual bool run_one(Turn& turn) = 0;
   // Does the same for brief operations that threads wait for, and no others.
   virtual bool run_brief_awaited(Turn& /*turn*/) { return false; }
+  // Runs a tile of an operation that another thread has begun, if there is one that does not run a function of the
+  // program.
+  virtual bool run_begun(Turn& /*turn*/) { return false; }
   // Called when the thread leaves: offers `turn.next` to others.
   virtual void put_back(Turn& turn) = 0;
   // Called when the calling thread was woken: prefetches the cache lines that it reads first, all at once.
@@ -78,6 +81,9 @@ class Workers {
   void compute_briefly(const Goal& goal, std::uint64_t limit);
   // Computes brief operations that threads wait for, until none is ready or `goal` is reached. Holds no lock.
   void compute_awaited(const Goal& goal);
+  // Computes one tile of an operation that another thread has begun, if there is a seat. False if there was none. Holds
+  // no lock.
+  bool compute_tile(const Goal& goal, std::uint64_t limit);
   // Called when a tiny operation became ready. True if no thread need be woken, because a thread that computes will
   // look for it.
   bool leave_to_computing_thread() { return seats_.leave(); }
@@ -118,7 +124,8 @@ class Workers {
   void participate(const Member& member);
   bool compute(const Member& member);
   bool compute_brief(const Member& member);
-  bool compute_seated(const Member& member, bool extra);
+  template <class Run>
+  bool compute_seated(const Member& member, bool extra, const Run& run);
   void rest(const Member& member);
   bool spin(const Member& member);
   bool is_over(const Member& member) const {

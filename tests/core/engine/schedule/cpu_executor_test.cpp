@@ -1,6 +1,7 @@
 // How a thread chooses and runs the operations of a part of the CPU.
 #include "asyncgrad/core/engine/schedule/cpu_executor.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -178,7 +179,31 @@ TEST_F(CpuExecutorTest, TilesEndTheOperationTogether) {
   EXPECT_TRUE(run_one(engine, turn));
   EXPECT_EQ(engine.ring.oldest().load(), 2U);
   EXPECT_FALSE(run_one(engine, turn));
-  EXPECT_EQ(ran, (std::vector<const std::byte*>{storage->data, storage->data + 1, storage->data + 2}));
+  EXPECT_THAT(ran, testing::UnorderedElementsAre(storage->data, storage->data + 1, storage->data + 2));
+}
+
+// Such a thread begins nothing itself, and leaves what may take long to others.
+TEST_F(CpuExecutorTest, AThreadThatWaitsJoinsWhatHasBegun) {
+  for (const bool by_arrival : {false, true}) {
+    for (const detail::Help help : {detail::Help::none, detail::Help::tiles}) {
+      ran.clear();
+      MadeUpEngine engine(by_arrival);
+      Operation& operation = engine.add(in_three_tiles, *engine.make_storage(64));
+      operation.tiles = operation.kernel_tiles = 3;
+      operation.help = help;
+      engine.executor->make_ready(operation);
+      Turn turn;
+      EXPECT_FALSE(engine.executor->run_begun(turn));
+      EXPECT_TRUE(run_one(engine, turn));
+      EXPECT_EQ(engine.executor->run_begun(turn), help == detail::Help::tiles);
+      Turn limited{.limit = 0};
+      EXPECT_FALSE(engine.executor->run_begun(limited));
+      while (run_one(engine, turn)) {
+      }
+      EXPECT_EQ(ran.size(), 3U);
+      EXPECT_FALSE(engine.executor->run_begun(turn));
+    }
+  }
 }
 
 // There is memory for one result only, which the oldest operation is to have. The younger one is put back, and admitted
