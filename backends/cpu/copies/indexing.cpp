@@ -234,10 +234,6 @@ void run_gather(const KernelCall& call, int tile) {
 
 // --- scatter_add: out (outer, axis, inner) += in (outer, K, inner) at indices (outer, K, inner), in the order of k
 
-void check_scatter_add(const KernelCall& call) {
-  check_indices("scatter_add", call, 1, call.attributes<IndexAttributes>().axis);
-}
-
 int scatter_add_tiles(const KernelCall& call) {
   return ColumnTiles(call.attributes<IndexAttributes>(), indices_along(call, 1)).count();
 }
@@ -247,16 +243,19 @@ void run_scatter_add(const KernelCall& call, int tile) {
   const std::int64_t count = indices_along(call, 1);
   const ColumnTiles tiles(seen, count);
   const Range matrices = tiles.matrices_of(tile), columns = tiles.columns_of(tile);
+  const auto check = [&](Range some) { check_indices("scatter_add", call, 1, some, seen.axis, "rows"); };
   visit_summed(call.dtype(0), [&]<class T>(T) {
     for (std::int64_t o = matrices.begin; o < matrices.end; ++o) {
       T* const out = call.data<T>(0) + o * seen.axis * seen.inner;
       if (seen.inner == 1) {
+        check({o * count, (o + 1) * count});
         const std::int64_t* const indices = call.data<std::int64_t>(1) + o * count;
         const T* const in = call.data<T>(2) + o * count;
         for (std::int64_t k = 0; k < count; ++k) out[indices[k]] = static_cast<T>(out[indices[k]] + in[k]);
         continue;
       }
       for (std::int64_t row = o * count; row < (o + 1) * count; ++row) {
+        check({row * seen.inner + columns.begin, row * seen.inner + columns.end});
         const std::int64_t* const indices = call.data<std::int64_t>(1) + row * seen.inner;
         const T* const in = call.data<T>(2) + row * seen.inner;
         for (std::int64_t i = columns.begin; i < columns.end; ++i) {
@@ -329,8 +328,7 @@ constinit const Kernel cpu_kernels::take{.run = run_take, .tiles = take_tiles, .
 constinit const Kernel cpu_kernels::take_grad{
     .run = run_take_grad, .tiles = take_grad_tiles, .prepare = check_take_grad};
 constinit const Kernel cpu_kernels::gather{.run = run_gather, .tiles = gather_tiles};
-constinit const Kernel cpu_kernels::scatter_add{
-    .run = run_scatter_add, .tiles = scatter_add_tiles, .prepare = check_scatter_add};
+constinit const Kernel cpu_kernels::scatter_add{.run = run_scatter_add, .tiles = scatter_add_tiles};
 constinit const Kernel cpu_kernels::put{.run = run_put, .prepare = check_put};
 constinit const Kernel cpu_kernels::first_places{
     .run = run_first_places, .prepare = check_first_places, .scratch_bytes = first_places_scratch};

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "asyncgrad/backends/cpu/copies/copy_rows.h"
+#include "asyncgrad/backends/cpu/elementwise/pack_rows.h"
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/backends/cpu/vectors/prefetch.h"
@@ -29,7 +30,8 @@ using Axis = StridedAxis;
 enum class Loops : std::uint8_t {
   rows,     // for each index of `across` all of `along`
   columns,  // for each index of `along` all of `across`
-  blocks
+  blocks,
+  repeats  // as rows, which follow each other and repeat one element each
 };
 
 // The elements as matrices: `along` is the axis with the shortest stride in out, `across` is the axis with the shortest
@@ -75,6 +77,11 @@ void choose_loops(Plan& plan, StridedAxes& axes) {
   }
 }
 
+// Whether repeat_elements() does it.
+bool can_repeat(const KernelCall& call) {
+  return !call.attributes<StridedCopyAttributes>().adds && size_bytes(call.dtype(0)) >= 4;
+}
+
 Plan make_plan(const KernelCall& call) {
   constexpr std::int64_t longest = 4096;  // of an axis with a stride: what is read again is still in the cache
   const auto& attributes = call.attributes<StridedCopyAttributes>();
@@ -83,6 +90,8 @@ Plan make_plan(const KernelCall& call) {
   (attributes.into ? plan.out : plan.in) = attributes.offset;
   StridedAxes axes = joined_axes(call);
   choose_loops(plan, axes);
+  const bool is_repeated = plan.along.out == 1 && plan.along.in == 0 && plan.across.out == plan.along.extent;
+  if (is_repeated && plan.along.extent <= longest && can_repeat(call)) plan.loops = Loops::repeats;
   const bool is_adjacent = plan.along.out == 1 && plan.along.in == 1;
   plan.columns = std::min(plan.along.extent, is_adjacent ? tile_elements : longest);
   plan.rows = std::min(plan.across.extent, plan.loops == Loops::blocks    ? block
@@ -125,6 +134,20 @@ void move_rows(T* out, const T* in, const Axis& across, const Axis& along, std::
   for (std::int64_t r = 0; r < rows; ++r) {
     move_row<adds>(out + r * across.out, along.out, in + r * across.in, along.in, columns);
   }
+}
+
+// Rows of whole vectors first. Not the last rows, which would be written beyond their end.
+template <class T>
+void repeat_elements(T* out, const T* in, std::int64_t in_stride, std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t together = 64;  // a multiple of the elements of a vector
+  const std::int64_t most = (rows - 1) / together * together;
+  if (most > 0) {
+    const RowPacking& packing = row_packing(sizeof(T));
+    RepeatOrder order;
+    const bool has_order = packing.find_order(columns, order);
+    packing.pack({in, in_stride, most, columns, 0}, has_order ? &order : nullptr, out);
+  }
+  for (std::int64_t r = most; r < rows; ++r) std::fill_n(out + r * columns, columns, in[r * in_stride]);
 }
 
 // A block goes through a buffer, so that each cache line of both tensors is touched once. If the stride is a power of
@@ -188,6 +211,9 @@ void move_unit(const Plan& plan, T* out, const T* in, std::int64_t rows, std::in
       return move_rows<adds>(out, in, plan.along, plan.across, columns, rows);
     case Loops::blocks:
       return move_blocks<adds>(out, in, plan.across, plan.along, rows, columns);
+    case Loops::repeats:
+      if constexpr (!adds && sizeof(T) >= 4) repeat_elements(out, in, plan.across.in, rows, columns);
+      return;
   }
 }
 

@@ -11,6 +11,7 @@
 // After foreach_target.h:
 #include <hwy/highway.h>
 #include "asyncgrad/backends/cpu/vectors/partial_vectors-inl.h"
+#include "asyncgrad/backends/cpu/vectors/prefetch.h"
 #include "asyncgrad/backends/cpu/vectors/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -48,6 +49,10 @@ HWY_INLINE void store_few(V vector, std::uint8_t* out, std::int64_t count, T*) {
   for (std::int64_t j = 0; j < count; ++j) out[j] = bytes[j];
 }
 
+// How many elements ahead a loop asks for its inputs: about a page, at the end of which the processor's own prefetching
+// stops. It asks for nothing behind its own elements, because another thread may be writing there.
+constexpr std::int64_t asked_ahead = 1024;
+
 // Computes as many elements as fill whole vectors; returns their number.
 template <class Formula, class T, class Out>
 HWY_NOINLINE std::int64_t whole_vectors(Out* out, const LoopInput* inputs, std::int64_t n) {
@@ -69,7 +74,9 @@ HWY_NOINLINE std::int64_t whole_vectors(Out* out, const LoopInput* inputs, std::
   std::int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
     typename Math::V x[count];
+    const std::int64_t ahead = std::min(asked_ahead, n - lanes - i);
     for (std::size_t k = 0; k < count; ++k) {
+      prefetch(in[k] + (inputs[k].step * ahead), lanes);
       x[k] = hn::LoadU(d, in[k]);
       in[k] += steps[k];
     }

@@ -21,6 +21,7 @@
 #include "asyncgrad/backends/cpu/vectors/floored_division-inl.h"
 #include "asyncgrad/backends/cpu/vectors/formula_tree.h"
 #include "asyncgrad/backends/cpu/vectors/logarithm-inl.h"
+#include "asyncgrad/backends/cpu/vectors/tanh-inl.h"
 #include "asyncgrad/backends/floored_division.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -52,7 +53,7 @@ struct VectorMath {
   static HWY_INLINE V call(Is<Primitive::select>, M mask, V x, V y) { return hn::IfThenElse(mask, x, y); }
   static HWY_INLINE V call(Is<Primitive::floor>, V x) { return hn::Floor(x); }
   static HWY_INLINE V call(Is<Primitive::round>, V x) { return hn::Round(x); }
-  static HWY_INLINE V call(Is<Primitive::tanh>, V x) { return hn::Tanh(D(), x); }
+  static HWY_INLINE V call(Is<Primitive::tanh>, V x) { return vector_tanh<T>(x); }
 
   static HWY_INLINE V call(Is<Primitive::min>, V x, V y) { return or_nan(hn::Min(x, y), x, y); }
   static HWY_INLINE V call(Is<Primitive::max>, V x, V y) { return or_nan(hn::Max(x, y), x, y); }

@@ -130,6 +130,21 @@ TEST(Indices, ThatAreNotThereThrowAtTheWait) {
   expect(few, "[put]");
 }
 
+// Each tile checks its own indices. The message does not depend on which of them is first.
+TEST(Indices, OfSeveralTilesThrowOfTheFirstThatIsNotThere) {
+  for (const Shape& shape : {Shape{200'000, 1}, Shape{2, 100'000}, Shape{100'000, 2}}) {
+    std::vector<std::int64_t> places(200'000, 0);
+    places[170'000] = places[70'000] = 5;
+    const Tensor indices = int64_tensor(places, shape), x = zeros(shape.with(0, 2));
+    for (int round = 0; round < 5; ++round) {
+      for (const Tensor& result : {gather(x, indices, 0), scatter_add(x, indices, zeros(shape), 0)}) {
+        EXPECT_TRUE(has_parts(message_of([&] { result.wait(); }), {"index 5 at position 70000"}));
+        recover();
+      }
+    }
+  }
+}
+
 TEST(Take, RefusesARowThatIsNotThereAtTheWait) {
   const std::string message = message_of([] { take(zeros({3, 2}), int64_tensor({0, -1}, {2})).wait(); });
   EXPECT_TRUE(has_parts(message, {"[take]", "-1"}));

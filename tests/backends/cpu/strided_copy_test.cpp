@@ -116,6 +116,19 @@ TEST(StridedCopy, RepeatsWhatHasNoStride) {
   check_all({{20, 30}, {0, 0}, 1});
 }
 
+// As many rows as fill vectors together, a few more or less, and rows that fill vectors or not.
+TEST(StridedCopy, RepeatsEachElementInARow) {
+  for (const std::int64_t columns : {2, 3, 7, 8, 15, 16, 17, 33, 4097}) {
+    for (const std::int64_t rows : {1, 3, 64, 65, 130}) {
+      check_all({{rows, columns}, {1, 0}, rows});
+      check_all({{rows, columns}, {3, 0}, 3 * rows, 2});
+      check_all({{rows, columns}, {-1, 0}, rows, rows - 1});
+      check_all({{2, rows, columns}, {1, 2, 0}, 2 * rows});
+    }
+  }
+  check_all({{100'000, 5}, {1, 0}, 100'000});
+}
+
 // Random regions of all ranks, with steps, some of them backwards.
 TEST(StridedCopy, IsTheLoopForRandomRegions) {
   std::mt19937 random(7);
