@@ -61,8 +61,8 @@ void help_workers(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) {
 }
 
 // Threads of another language compute tiles that workers have left, and what is awaited and brief, so that they can
-// answer its interrupts. This thread is no guest while a hook runs: the hook may wait for the language's lock, and the thread
-// that has this lock may set options, which waits for guests.
+// answer its interrupts. This thread is no guest while a hook runs: the hook may wait for the language's lock, and the
+// thread that has this lock may set options, which waits for guests.
 void sleep_between_hooks(ProgramQueue& queue, const Goal& goal, std::uint64_t limit, const WaitHooks& hooks) {
   using std::chrono::steady_clock;
   std::optional<Executors::Guest> guest(std::in_place, queue.context().executors);
@@ -79,15 +79,17 @@ void sleep_between_hooks(ProgramQueue& queue, const Goal& goal, std::uint64_t li
   // Looks for tiles first: falling asleep is not worth it for an operation that is about to finish.
   constexpr auto patience = std::chrono::microseconds(20), between_hooks = std::chrono::microseconds(50'000);
   auto now = steady_clock::now(), asked = now;
+  Executor* executor = &executor_to_help(queue, goal);
   for (auto end = now + patience; now < end; now = steady_clock::now()) {
     for (int look = 0; look < 8; ++look) {
       if (queue.context().ring.reached(goal)) return;
       pause_briefly();
     }
-    if (executor_to_help(queue, goal).workers().compute_tile(goal, limit)) end = steady_clock::now() + patience;
+    if (executor->workers().compute_tile(goal, limit)) end = steady_clock::now() + patience;
     if (now - asked < between_hooks) continue;
     if (is_interrupted()) throw Interrupted();
     asked = now;
+    executor = &executor_to_help(queue, goal);  // the hook may have set options
   }
   const Preference preference(queue, goal);
   if (preference.is_on()) executor_to_help(queue, goal).workers().compute_awaited(goal);

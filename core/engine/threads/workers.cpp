@@ -113,10 +113,13 @@ void Workers::compute_awaited(const Goal& goal) {
 
 bool Workers::compute_tile(const Goal& goal, std::uint64_t limit) {
   if (!work_.has_ready() || !seats_.take()) return false;
+  ThreadStatus::add_this_thread();
   bool is_first = true;
-  return compute_seated({.goal = &goal, .limit = limit}, /*extra=*/false, [this, &is_first](Turn& turn) {
+  const bool has_run = compute_seated({.goal = &goal, .limit = limit}, /*extra=*/false, [this, &is_first](Turn& turn) {
     return std::exchange(is_first, false) && work_.run_begun(turn);
   });
+  ThreadStatus::set(Doing::nothing);
+  return has_run;
 }
 
 void Workers::participate(const Member& member) {
