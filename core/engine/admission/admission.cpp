@@ -70,10 +70,14 @@ void Admission::take_back(std::uint64_t word) {
   if (reserve_bytes_of(word) > 0) reserve_taken_.fetch_sub(reserve_bytes_of(word), std::memory_order_release);
 }
 
+bool Admission::may_fit(std::uint64_t number, std::int64_t bytes, const std::atomic<std::uint64_t>& oldest) const {
+  const std::uint64_t first = oldest.load(std::memory_order_seq_cst);
+  return first >= number || early_bytes_.load(std::memory_order_seq_cst) + bytes <= room_for(number, first);
+}
+
 bool Admission::admit_early(std::uint64_t number, std::uint64_t first, std::int64_t bytes,
                             const std::atomic<std::uint64_t>& oldest, std::int64_t held, bool is_awaited) {
-  const std::int64_t limit = limit_.load(std::memory_order_relaxed), reserve = reserve_of(limit);
-  const std::int64_t room = limit - reserve - largest_serial(first, number) - held;
+  const std::int64_t room = room_for(number, first) - held, reserve = reserve_of(limit());
   std::uint64_t taken = lines(bytes);
   if (!take(early_bytes_, bytes, std::min(room, max_early_bytes))) {
     if (!is_awaited || room < 0 || !take(reserve_taken_, bytes, reserve)) return false;

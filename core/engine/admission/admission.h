@@ -97,6 +97,8 @@ class Admission {
     if (first >= number && held == 0) return true;
     return first >= number ? fits_at_last(number, held) : admit_early(number, first, bytes, oldest, held, is_awaited);
   }
+  // Whether an operation that no thread waits for, at `number` or behind it, might be admitted with `bytes` or more.
+  bool may_fit(std::uint64_t number, std::int64_t bytes, const std::atomic<std::uint64_t>& oldest) const;
   // Whether the memory that `number` took is still counted as early. Once the operation has taken memory and this is
   // false, it stays false: a storage that reads false need not report its end, see Storage::taken_early.
   bool is_early(std::uint64_t number) const {
@@ -129,6 +131,10 @@ class Admission {
   bool fits_at_last(std::uint64_t number, std::int64_t held) const;
   bool admit_early(std::uint64_t number, std::uint64_t first, std::int64_t bytes,
                    const std::atomic<std::uint64_t>& oldest, std::int64_t held, bool is_awaited);
+  std::int64_t room_for(std::uint64_t number, std::uint64_t first) const {
+    const std::int64_t limit = this->limit();
+    return limit - reserve_of(limit) - largest_serial(first, number);
+  }
   static std::int64_t reserve_of(std::int64_t limit) { return std::min(limit / 16, max_reserve_bytes); }
   static bool take(std::atomic<std::int64_t>& taken, std::int64_t bytes, std::int64_t max_bytes);
   void take_back(std::uint64_t word);

@@ -99,13 +99,21 @@ bool Executor::admit(const Operation& operation, std::int64_t held) {
   };
   if (ask()) return true;
   profile::refused(operation.number);
-  note_refused();
+  if (place.device == &device_ && !is_asynchronous()) {
+    refusals_.note(place.number, bytes);
+  } else {
+    refusals_.note_any();
+  }
+  context_.executors.note_refused();
   return ask();
 }
 
-void Executor::note_refused() {
-  refused_.store(true, std::memory_order_seq_cst);
-  context_.executors.note_refused();
+bool Executor::retry_refused() {
+  const auto fits = [this](std::uint64_t place, std::int64_t bytes) {
+    return context_.ring.awaited().any() || device_.admission().may_fit(place, bytes, device_.order->oldest());
+  };
+  if (refusals_.take(fits)) workers_.notify(1);
+  return refusals_.is_marked();
 }
 
 void Executor::take(const Operation& operation) { take_memory(operation.invocation, operation.place.number); }
@@ -132,7 +140,8 @@ bool Executor::take_or_park(Operation& operation, bool can_return) {
     if (!is_alone) std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
   place.device->admission().give_back(place.number, bytes_to_take(operation.invocation));
-  note_refused();  // a thread that ends an operation looks for it
+  refusals_.note_any();  // a thread that ends an operation looks for it
+  context_.executors.note_refused();
   make_ready_again(operation, context_.ring.oldest(), operation.number);
   return false;
 }
@@ -151,7 +160,7 @@ void Executor::make_ready_again(Operation& operation, const std::atomic<std::uin
   operation.word.store(Progress::word_of(number, Progress::ready), std::memory_order_seq_cst);
   ready_->add(number);
   const bool has_arrived = oldest.load(std::memory_order_seq_cst) == place;
-  if (has_arrived || !refused_.load(std::memory_order_seq_cst)) workers_.notify(1);
+  if (has_arrived || !refusals_.is_marked()) workers_.notify(1);
 }
 
 void Executor::complete(Operation& operation, Failure* failure, bool started, Turn& turn) {

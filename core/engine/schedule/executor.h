@@ -12,6 +12,7 @@
 #include "asyncgrad/core/engine/run/failure.h"
 #include "asyncgrad/core/engine/run/run_state.h"
 #include "asyncgrad/core/engine/schedule/ready.h"
+#include "asyncgrad/core/engine/schedule/refusals.h"
 #include "asyncgrad/core/engine/threads/waiters.h"
 #include "asyncgrad/core/engine/threads/workers.h"
 
@@ -60,12 +61,8 @@ class Executor : public Work {
   void make_ready(Operation& operation);
   // The same for `first` + i where bit i is set.
   void make_ready(std::uint64_t first, std::uint64_t operations);
-  // An operation that was refused may be admitted now.
-  void retry_refused() {
-    if (refused_.load(std::memory_order_seq_cst) && refused_.exchange(false, std::memory_order_seq_cst)) {
-      workers_.notify(1);
-    }
-  }
+  // Calls a thread if an operation that was refused may be admitted now. True if some are still refused.
+  bool retry_refused();
 
   // Work.
   bool offer_staged() override { return context_.staging.try_to_offer_staged(*this); }
@@ -112,9 +109,8 @@ class Executor : public Work {
  private:
   static bool is_oldest_of_device(const Operation& operation);
   void make_ready_again(Operation& operation, const std::atomic<std::uint64_t>& oldest, std::uint64_t place);
-  void note_refused();
 
-  std::atomic<bool> refused_{false};  // an operation was refused; sequentially consistent with f
+  Refusals refusals_;
   Workers workers_;
 };
 

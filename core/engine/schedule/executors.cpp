@@ -37,10 +37,21 @@ bool Executors::others_compute(Executor& executor) const {
       all(), [&executor](const auto& other) { return other.get() != &executor && !other->workers().is_idle(); });
 }
 
-// The executors' own marks were set before the common mark.
+// The executors' own marks are set before the common mark, and it is there as long as one of them is: a thread that
+// makes room without seeing it does so before it is set again, and then this looks once more.
 void Executors::retry_all_refused() {
-  if (!refused_.exchange(false, std::memory_order_seq_cst)) return;
-  for (const auto& executor : all()) executor->retry_refused();
+  if (retry_each()) return;
+  refused_.store(false, std::memory_order_seq_cst);
+  if (!retry_each()) return;
+  note_refused();
+  retry_each();
+}
+
+// True if some operations are still refused.
+bool Executors::retry_each() {
+  bool are_left = false;
+  for (const auto& executor : all()) are_left |= executor->retry_refused();
+  return are_left;
 }
 
 void Executors::trim_other_parts(const DeviceState& device) {

@@ -82,6 +82,7 @@ class Executors {
   static constexpr int max_count = 64;  // up to four for each of 8 parts of the CPU, and one for each GPU
 
   void retry_all_refused();
+  bool retry_each();
 
   std::array<std::unique_ptr<Executor>, max_count> executors_;
   std::atomic<int> count_{0};  // release after the last one is there

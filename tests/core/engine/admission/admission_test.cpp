@@ -88,8 +88,12 @@ void compare_with_model(MemoryBudget budget, std::uint64_t seed) {
           const std::uint64_t number = f + random() % (next - f + 1);  // `next` is a result at the call
           const std::int64_t bytes = draw_bytes(random);
           const bool is_awaited = random() % 2 == 0;
+          const bool may_fit = admission.may_fit(number, bytes, oldest);
           const bool admitted = admission.admit(number, bytes, oldest, 0, is_awaited);
           ASSERT_EQ(admitted, model.admit(number, bytes, f, is_awaited)) << "operation " << number << " after " << f;
+          if (bytes > 0 && !is_awaited) {
+            ASSERT_EQ(may_fit, admitted);
+          }
           if (admitted) taken.emplace_back(number, bytes);
         }
         break;

@@ -227,6 +227,25 @@ TEST_F(CpuExecutorTest, WhatIsRefusedIsReadyAgain) {
   engine.device.serial_live.add(large);
 }
 
+// A thread that ends an operation calls no other one while what was refused would be refused again.
+TEST_F(CpuExecutorTest, WhatIsRefusedIsTriedAgainOnceItFits) {
+  constexpr std::int64_t large = std::int64_t{1} << 20;
+  MadeUpEngine engine(false, MemoryBudget::bytes(large));
+  Storage *first = engine.make_storage(large), *second = engine.make_storage(large);
+  engine.device.serial_live.add(-large);
+  Operation& older = engine.add(noting, *first);
+  engine.executor->make_ready(engine.add(noting, *second));
+  EXPECT_FALSE(engine.executor->retry_refused()) << "nothing is refused yet";
+  Turn turn;
+  EXPECT_FALSE(run_one(engine, turn));
+  EXPECT_TRUE(engine.executor->retry_refused()) << "it still does not fit";
+  engine.executor->make_ready(older);
+  EXPECT_TRUE(run_one(engine, turn));
+  EXPECT_FALSE(engine.executor->retry_refused()) << "the end of the older one has made it the oldest";
+  EXPECT_TRUE(run_one(engine, turn));
+  engine.device.serial_live.add(large);
+}
+
 TEST_F(CpuExecutorTest, AnExceptionPoisonsTheResult) {
   MadeUpEngine engine;
   Storage* storage = engine.make_storage(64);
