@@ -22,6 +22,7 @@ std::atomic<bool> interrupts{false}, may_go_on{false};
 class WaitHooksTest : public testing::Test {
  protected:
   WaitHooksTest() {
+    wait_all();  // what another test has left
     begun = ended = asked = 0;
     interrupts = may_go_on = false;
     set_wait_hooks(&hooks_);
