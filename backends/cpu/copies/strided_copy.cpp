@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "asyncgrad/backends/cpu/copies/copy_rows.h"
-#include "asyncgrad/backends/cpu/elementwise/pack_rows.h"
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
+#include "asyncgrad/backends/cpu/vectors/pack_rows.h"
 #include "asyncgrad/backends/cpu/vectors/prefetch.h"
 #include "asyncgrad/backends/cpu/vectors/transpose-inl.h"
 #include "asyncgrad/backends/divided.h"

@@ -9,8 +9,8 @@
 
 #include "asyncgrad/backends/broadcast.h"
 #include "asyncgrad/backends/cpu/elementwise/elementwise_loops.h"
-#include "asyncgrad/backends/cpu/elementwise/pack_rows.h"
 #include "asyncgrad/backends/cpu/tiling.h"
+#include "asyncgrad/backends/cpu/vectors/pack_rows.h"
 #include "asyncgrad/core/backend/round_up.h"
 
 namespace asyncgrad::detail {

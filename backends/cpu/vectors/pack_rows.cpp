@@ -1,5 +1,5 @@
 // Compiled once for every instruction set.
-#include "asyncgrad/backends/cpu/elementwise/pack_rows.h"
+#include "asyncgrad/backends/cpu/vectors/pack_rows.h"
 
 #include <cstring>
 
@@ -8,7 +8,7 @@
 #include "asyncgrad/backends/cpu/highway_targets.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/elementwise/pack_rows.cpp"
+#define HWY_TARGET_INCLUDE "asyncgrad/backends/cpu/vectors/pack_rows.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
 #include <hwy/highway.h>
