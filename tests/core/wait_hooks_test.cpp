@@ -80,7 +80,7 @@ void sleep_in_tile(const detail::KernelCall& call, int) {
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-// Whoever is first begins a tile, and the waiting thread may come too late for one operation, but not for all.
+// The waiting thread may come too late for the tiles of one operation, but not for those of all.
 TEST_F(WaitHooksTest, AThreadThatWaitsComputesTilesThatAreLeft) {
   set_engine_options({.workers = 2});
   const tests::OtherFill fill({.run = sleep_in_tile, .tiles = [](const detail::KernelCall&) { return 8; }});
@@ -89,7 +89,6 @@ TEST_F(WaitHooksTest, AThreadThatWaitsComputesTilesThatAreLeft) {
   for (int round = 0; tiles_here == 0 && round < 1000; ++round) zeros({8}).wait();
   EXPECT_GT(tiles_here.load(), 0);
   EXPECT_EQ(begun, ended);
-  set_engine_options({});
 }
 
 TEST_F(WaitHooksTest, AThreadThatComputesTilesAsksInBetween) {
@@ -104,7 +103,6 @@ TEST_F(WaitHooksTest, AThreadThatComputesTilesAsksInBetween) {
   interrupts = false;
   x.wait();
   EXPECT_EQ(tiles_run.load(), tiles);
-  set_engine_options({});
 }
 
 TEST_F(WaitHooksTest, AnInterruptedWaitLeavesTheWorkQueued) {

@@ -136,7 +136,7 @@ void move_rows(T* out, const T* in, const Axis& across, const Axis& along, std::
   }
 }
 
-// Rows of whole vectors first. Not the last rows, which would be written beyond their end.
+// Writes whole vectors, but not in the last rows, where they would go beyond the end.
 template <class T>
 void repeat_elements(T* out, const T* in, std::int64_t in_stride, std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t together = 64;  // a multiple of the elements of a vector

@@ -17,6 +17,9 @@ namespace asyncgrad::detail {
 
 namespace {
 
+// How often a thread of another language that waits asks whether it is interrupted.
+constexpr std::chrono::microseconds between_hooks{50'000};
+
 // Seconds that the calling thread has waited, or computed while it waited.
 constinit thread_local double waited_s = 0;
 
@@ -77,7 +80,7 @@ void sleep_between_hooks(ProgramQueue& queue, const Goal& goal, std::uint64_t li
     return interrupted;
   };
   // Looks for tiles first: falling asleep is not worth it for an operation that is about to finish.
-  constexpr auto patience = std::chrono::microseconds(20), between_hooks = std::chrono::microseconds(50'000);
+  constexpr auto patience = std::chrono::microseconds(20);
   auto now = steady_clock::now(), asked = now;
   Executor* executor = &executor_to_help(queue, goal);
   for (auto end = now + patience; now < end; now = steady_clock::now()) {
@@ -134,7 +137,7 @@ void wait_until(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) {
 // It looks again and again instead of being called: threads rarely want the engine idle.
 void stand_back(ProgramQueue& queue, std::int64_t patience_us) {
   using std::chrono::microseconds;
-  constexpr microseconds longest_pause{2000}, between_hooks{50'000};
+  constexpr microseconds longest_pause{2000};
   const auto start = std::chrono::steady_clock::now(), end = start + microseconds(patience_us);
   const profile::WaitSpan span;
   const WaitHooks* const hooks = wait_hooks();

@@ -42,7 +42,7 @@ struct Failure;
 struct DeviceState;
 struct Operation;
 
-// What a thread computes of an operation while it waits for another one, and cannot wait long.
+// Says how much of an operation a thread may compute while it waits for another one and must not be kept long.
 enum class Help : std::uint8_t {
   none,   // it may take long: one long tile, or a function of the program
   tiles,  // of several, once another thread has begun it
@@ -109,7 +109,7 @@ struct Invocation {
 // The word of an entry.
 struct Progress {
   std::uint32_t number;  // the lower half of the operation's number
-  // Of an open operation: no thread has begun the tiles from `begin` on that lie before `above` - 1.
+  // While the operation is open, no thread has begun the tiles from `begin` on that lie before `above` - 1.
   std::uint16_t above;  // 0 unless open
   std::uint16_t begin;  // while not open, the state
 

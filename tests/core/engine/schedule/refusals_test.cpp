@@ -1,4 +1,4 @@
-// What admission has refused, and who calls a thread for it.
+// These tests note what was refused, and see who has to call a thread for it.
 #include "asyncgrad/core/engine/schedule/refusals.h"
 
 #include <gtest/gtest.h>
@@ -42,27 +42,22 @@ TEST(Refusals, OfWhatMayFitAtAnyMomentAskForNothing) {
 TEST(Refusals, LoseNoCall) {
   constexpr int rounds = 20'000, refused_threads = 2;
   Refusals refusals;
-  std::atomic<std::int64_t> room{0};
-  std::atomic<int> calls{0}, running{refused_threads};
-  const auto take_room = [&room](std::int64_t bytes) {
-    std::int64_t known = room.load(std::memory_order_seq_cst);
-    while (known >= bytes && !room.compare_exchange_weak(known, known - bytes, std::memory_order_seq_cst)) {
+  std::atomic<std::int64_t> room{0}, calls{0};
+  std::atomic<int> running{refused_threads};
+  const auto take = [](std::atomic<std::int64_t>& from, std::int64_t count) {
+    std::int64_t known = from.load(std::memory_order_seq_cst);
+    while (known >= count && !from.compare_exchange_weak(known, known - count, std::memory_order_seq_cst)) {
     }
-    return known >= bytes;
+    return known >= count;
   };
   std::vector<std::thread> threads;
   for (int i = 0; i < refused_threads; ++i) {
     threads.emplace_back([&, bytes = std::int64_t{i + 1}] {
       for (int round = 0; round < rounds; ++round) {
-        while (!take_room(bytes)) {
+        while (!take(room, bytes)) {
           refusals.note(1, bytes);
-          if (take_room(bytes)) break;
-          int known = calls.load(std::memory_order_seq_cst);
-          while (known == 0) {
-            std::this_thread::yield();
-            known = calls.load(std::memory_order_seq_cst);
-          }
-          calls.fetch_sub(1, std::memory_order_seq_cst);
+          if (take(room, bytes)) break;
+          while (!take(calls, 1)) std::this_thread::yield();
         }
       }
       --running;
