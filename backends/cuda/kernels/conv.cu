@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "asyncgrad/backends/cuda/families.h"
+#include "asyncgrad/backends/cuda/kernels/add_chunks.cuh"
 #include "asyncgrad/backends/cuda/kernels/conv_direct.h"
 #include "asyncgrad/backends/cuda/kernels/conv_tiles.cuh"
 #include "asyncgrad/backends/cuda/kernels/product.h"
@@ -51,12 +52,16 @@ ImageTiles image_tiles(const ConvExtents& e, DType dtype) {
   return {e.batch, e.out_plane(), e.channels * e.taps(), dtype};
 }
 
-// `results` and `depth`: of a pixel in a group. The planes of x are matrices as they are if the kernel has one element,
+// `results` and `depth`: of a pixel in a group, of an image's `pixels`. The planes of x are matrices as they are if the kernel has one element,
 // and those of y always; products need some pixels, whose number keeps the matrices aligned.
-Way way_of(const ConvExtents& e, std::int64_t results, std::int64_t depth, DType dtype) {
+Way way_of(const ConvExtents& e, std::int64_t pixels, std::int64_t results, std::int64_t depth, DType dtype) {
   constexpr std::int64_t fewest_pixels = 64;  // of a product
+  // A thread adds up a whole sum, so that long ones need many pixels to keep a GPU busy.
+  constexpr std::int64_t short_depth = 64, many_pixels = 1 << 16;
   if (e.batch == 0) return Way::nothing;
-  if (conv_is_direct(results, depth) || e.groups > max_batches || !conv_is_small(e)) return Way::direct;
+  const bool is_direct =
+      conv_is_direct(results, depth) && (depth <= short_depth || e.batch * e.groups * pixels >= many_pixels);
+  if (is_direct || e.groups > max_batches || !conv_is_small(e)) return Way::direct;
   if (e.groups > 1 || e.out_plane() < fewest_pixels) return Way::by_tiles;
   const auto is_as_it_is = [](const ConvAxis& a) {
     return a.kernel == 1 && a.stride == 1 && a.padding == 0 && a.in == a.out;
@@ -114,7 +119,7 @@ void add_bias(const KernelCall& call) {
 
 ConvExtents conv_extents(const KernelCall& call) { return {call, 1, 2, 0}; }
 Way conv_way(const KernelCall& call, const ConvExtents& e) {
-  return way_of(e, e.outputs, e.channels * e.taps(), call.dtype(0));
+  return way_of(e, e.out_plane(), e.outputs, e.channels * e.taps(), call.dtype(0));
 }
 
 template <class T>
@@ -172,7 +177,7 @@ std::int64_t conv_scratch_bytes(const KernelCall& call) {
 
 ConvExtents input_extents(const KernelCall& call) { return {call, 0, 2, 1}; }
 Way input_way(const KernelCall& call, const ConvExtents& e) {
-  return e.in_plane() == 0 ? Way::nothing : way_of(e, e.channels, e.outputs * e.taps(), call.dtype(0));
+  return e.in_plane() == 0 ? Way::nothing : way_of(e, e.in_plane(), e.channels, e.outputs * e.taps(), call.dtype(0));
 }
 
 template <class T>
@@ -243,12 +248,25 @@ std::int64_t input_scratch_bytes(const KernelCall& call) {
 }
 
 // --- dw: in each part and group dw (depth, outputs) = columns (depth, pixels) dy^T (pixels, outputs), added up over tiles
+// --- and pieces
 
 ConvExtents weight_extents(const KernelCall& call) { return {call, 1, 0, 2}; }
 std::int64_t parts_of(const KernelCall& call, const ConvExtents& e) { return call.shape(0)[0] / e.groups; }
+// A product of few results has too few blocks for a GPU. So the pixels of a batch without parts are cut into pieces, whose
+// products run at once, and are added up afterwards.
+std::int64_t pieces_of(const KernelCall& call, const ConvExtents& e) {
+  constexpr std::int64_t wanted_results = 1 << 20, fewest_pixels = 512;  // of all pieces; of a piece
+  if (parts_of(call, e) > 1) return 1;
+  const std::int64_t most =
+      std::clamp<std::int64_t>(e.batch * e.out_plane() / fewest_pixels, 1, max_batches / e.groups);
+  return std::clamp<std::int64_t>(wanted_results / std::max<std::int64_t>(call.numel(0), 1), 1, most);
+}
 Tiles weight_tiles(const KernelCall& call, const ConvExtents& e) {
   const std::int64_t parts = parts_of(call, e);
-  return {pixels_of(e, parts).of_largest_part(), parts * elements_of_pixel(e), call.dtype(0)};
+  return {pixels_of(e, parts).of_largest_part(), parts * elements_of_pixel(e), call.dtype(0), pieces_of(call, e)};
+}
+std::int64_t weight_tile_elements(const KernelCall& call, const ConvExtents& e) {
+  return parts_of(call, e) * elements_of_pixel(e) * weight_tiles(call, e).all_pieces();
 }
 bool weight_is_direct(const KernelCall& call, const ConvExtents& e) {
   // Without images there is no product, whose result would be zero.
@@ -260,8 +278,12 @@ template <class T>
 void weight_by_tiles(const KernelCall& call, const ConvExtents& e) {
   const std::int64_t depth = e.channels * e.taps(), parts = parts_of(call, e);
   const ConvPixels pixels = pixels_of(e, parts);
-  weight_tiles(call, e).each([&](const Tile& tile) {
-    const TileMatrices<T> tile_of(call, parts * e.groups * depth * tile.width);
+  const Tiles tiles = weight_tiles(call, e);
+  T* const dw = call.data<T>(0);
+  T* const products = tiles.pieces == 1 ? dw : TileMatrices<T>(call, weight_tile_elements(call, e)).second;
+  tiles.each([&](const Tile& tile) {
+    const std::int64_t batches = parts * tile.pieces * e.groups;
+    const TileMatrices<T> tile_of(call, batches * depth * tile.width);
     unfold(call, tile_of.first, call.data<T>(1), e.groups * e.channels, e.height, e.width, pixels, tile);
     unfold_outputs(call, tile_of.second, call.data<T>(2), e.groups * e.outputs, pixels, tile);
     const Product product{.rows = e.outputs,
@@ -269,9 +291,10 @@ void weight_by_tiles(const KernelCall& call, const ConvExtents& e) {
                           .depth = tile.width,
                           .transpose_a = true,
                           .accumulates = tile.begin > 0,
-                          .batches = parts * e.groups};
-    multiply_matrices(call, Op::conv_weight, product, tile_of.second, tile_of.first, call.data<T>(0));
+                          .batches = batches};
+    multiply_matrices(call, Op::conv_weight, product, tile_of.second, tile_of.first, products);
   });
+  if (tiles.pieces > 1) for_each(call, call.numel(0), AddChunks<T>{dw, products, call.numel(0), tiles.pieces});
 }
 
 void run_conv_weight(const KernelCall& call, int) {
@@ -283,8 +306,8 @@ void run_conv_weight(const KernelCall& call, int) {
 std::int64_t weight_scratch_bytes(const KernelCall& call) {
   const ConvExtents e = weight_extents(call);
   if (weight_is_direct(call, e)) return conv_weight_direct_scratch_bytes(call, e);
-  const std::int64_t elements = parts_of(call, e) * elements_of_pixel(e);
-  return multiply_scratch_bytes + tile_bytes(weight_tiles(call, e).width, elements, call.dtype(0));
+  const std::int64_t pieces = pieces_of(call, e), products = pieces == 1 ? 0 : pieces * call.numel(0);
+  return multiply_scratch_bytes + tile_bytes(1, weight_tile_elements(call, e) + products, call.dtype(0));
 }
 
 }  // namespace

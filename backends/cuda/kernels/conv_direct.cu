@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "asyncgrad/backends/cuda/kernels/add_chunks.cuh"
 #include "asyncgrad/backends/cuda/kernels/conv_places.cuh"
 #include "asyncgrad/backends/cuda/kernels/for_each.cuh"
 #include "asyncgrad/backends/element_types.h"
@@ -179,19 +180,6 @@ struct WeightGradients {
         if (first + k < e.width.kernel) to[k * e.outputs] = sum.of[k];
       }
     });
-  }
-};
-
-template <class T>
-struct AddChunks {
-  T* dw;
-  const T* sums;
-  std::int64_t elements, chunks;
-
-  __device__ void operator()(std::int64_t i) const {
-    T sum = sums[i];
-    for (std::int64_t chunk = 1; chunk < chunks; ++chunk) sum += sums[chunk * elements + i];
-    dw[i] = sum;
   }
 };
 

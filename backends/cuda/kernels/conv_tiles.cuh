@@ -11,10 +11,10 @@
 
 namespace asyncgrad::detail::cuda {
 
-// The same pixels of every part of a batch. Matrices of a tile are as wide as it, and hold zeros where a part has no such
-// pixel.
+// The same pixels of every part of a batch, cut into pieces of `width`; only a batch of one part has several. Each part and
+// piece has matrices of its own, which are as wide as it, and hold zeros where a part has no such pixel.
 struct Tile {
-  std::int64_t begin, width;
+  std::int64_t begin, width, pieces = 1;
 };
 
 constexpr std::int64_t max_tile_bytes = std::int64_t{64} << 20;
@@ -23,19 +23,22 @@ constexpr int pixels_at_once = 4;  // of a thread; the width of every tile is a 
 // How pixels are cut into tiles, whose matrices have `elements` elements for each pixel: those take 64 MiB at most, or
 // what a few pixels take. Smaller ones would stay in a GPU's cache, but take more launches, which costs more.
 struct Tiles {
-  std::int64_t pixels, width;
+  std::int64_t pixels, width, pieces;
 
-  Tiles(std::int64_t all, std::int64_t elements, DType dtype) : pixels(all) {
+  Tiles(std::int64_t all, std::int64_t elements, DType dtype, std::int64_t pieces_of_tile = 1)
+      : pixels(all), pieces(pieces_of_tile) {
     constexpr std::int64_t wanted = 32;
     const std::int64_t most = max_tile_bytes / (elements * static_cast<std::int64_t>(size_bytes(dtype)));
     const std::int64_t multiple = most < wanted ? pixels_at_once : wanted;  // all matrices are aligned
     const std::int64_t widest = std::max(most / multiple * multiple, multiple);
     const std::int64_t count = std::max<std::int64_t>(1, (pixels + widest - 1) / widest);
-    width = ((pixels + count - 1) / count + multiple - 1) / multiple * multiple;
+    const std::int64_t pieces_of_all = count * pieces;
+    width = ((pixels + pieces_of_all - 1) / pieces_of_all + multiple - 1) / multiple * multiple;
   }
+  std::int64_t all_pieces() const { return pieces * width; }  // the width of a tile
   template <class Function>
   void each(Function function) const {
-    for (std::int64_t begin = 0; begin < pixels; begin += width) function(Tile{begin, width});
+    for (std::int64_t begin = 0; begin < pixels; begin += all_pieces()) function(Tile{begin, width, pieces});
   }
 };
 
@@ -57,8 +60,8 @@ struct ImageTiles {
   }
 };
 
-// columns (parts, channels, kernel height, kernel width, pixels of the tile) = what they read of x, which has so many
-// channels.
+// columns (parts or pieces, channels, kernel height, kernel width, pixels) = what the tile's pixels read of x, which has so
+// many channels.
 template <class T, int at_once>  // columns of the kernel
 struct Unfold {
   T* columns;
@@ -73,7 +76,8 @@ struct Unfold {
   __device__ void operator()(std::int64_t number) const {
     const Divided at = by_line(number), which = by_channels(at.quotient);
     const std::int64_t part = pixels.parts == 1 ? 0 : which.quotient, end_image = pixels.first_image(part + 1);
-    ConvPixels::Place place = pixels.place(part, tile.begin + at.remainder * pixels_at_once);
+    const std::int64_t begin = pixels.parts == 1 ? tile.begin + which.quotient * tile.width : tile.begin;
+    ConvPixels::Place place = pixels.place(part, begin + at.remainder * pixels_at_once);
     const std::int64_t in_plane = std::int64_t{height.in} * width.in;
     const T* plane = x + (place.image * channels + which.remainder) * in_plane;
     const T* planes[pixels_at_once];
@@ -139,7 +143,7 @@ void unfold(const KernelCall& call, T* columns, const T* x, std::int64_t channel
             const ConvAxis& width, const ConvPixels& pixels, const Tile& tile) {
   const std::int64_t threads_of_line = tile.width / pixels_at_once;
   visit_columns_at_once(width, [&]<int at_once>(std::integral_constant<int, at_once>) {
-    for_each(call, pixels.parts * channels * threads_of_line,
+    for_each(call, pixels.parts * tile.pieces * channels * threads_of_line,
              Unfold<T, at_once>{columns, x, channels, SmallAxis(height), SmallAxis(width), pixels, tile,
                                 Divisor(threads_of_line), Divisor(channels)});
   });

@@ -99,7 +99,7 @@ struct InputPlaces {
   }
 };
 
-// Each thread computes an element. Inputs may be repeated along any axes.
+// An element of the result at a time. Inputs may be repeated along any axes.
 template <class Formula, class T, class Out>
 struct Broadcasted {
   using Places = InputPlaces<Formula::inputs>;
@@ -107,11 +107,19 @@ struct Broadcasted {
   Input<T> in[Formula::inputs];
   Places places;
 
-  __device__ void operator()(std::int64_t i) const {
-    const typename Places::Offsets offsets = places.offsets(i);
+  struct Loaded {
     T x[Formula::inputs];
-    for (int k = 0; k < Formula::inputs; ++k) x[k] = in[k].data == nullptr ? in[k].number : in[k].data[offsets.of[k]];
-    out[i] = static_cast<Out>(applied<Formula>(x));
+  };
+  __device__ Loaded load(std::int64_t i) const {
+    const typename Places::Offsets offsets = places.offsets(i);
+    Loaded loaded;
+    for (int k = 0; k < Formula::inputs; ++k) {
+      loaded.x[k] = in[k].data == nullptr ? in[k].number : in[k].data[offsets.of[k]];
+    }
+    return loaded;
+  }
+  __device__ void store(std::int64_t i, const Loaded& loaded) const {
+    out[i] = static_cast<Out>(applied<Formula>(loaded.x));
   }
 };
 
@@ -154,7 +162,7 @@ void run_formula(const KernelCall& call, std::index_sequence<K...>) {
   }
   const Broadcast broadcast(call.shape(0), inputs.shapes, Formula::inputs);
   using Broadcasting = Broadcasted<Formula, T, Out>;
-  for_each(call, numel, Broadcasting{out, {inputs.in[K]...}, typename Broadcasting::Places(broadcast)});
+  for_several(call, numel, Broadcasting{out, {inputs.in[K]...}, typename Broadcasting::Places(broadcast)});
 }
 
 template <class Formula, class T>

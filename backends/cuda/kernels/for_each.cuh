@@ -30,6 +30,33 @@ void for_each(const KernelCall& call, std::int64_t count, const Body& body) {
   if (count > 0) launch(run_for_each<Body>, blocks_of(count), block_threads, stream_of(call), count, body);
 }
 
+// Each thread asks memory for several elements before it stores the first.
+template <class Body>
+__global__ void __launch_bounds__(block_threads)
+    run_for_several(std::int64_t count, const __grid_constant__ Body body) {
+  constexpr std::int64_t of_block = std::int64_t{block_threads} * ahead;
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * of_block;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * of_block + threadIdx.x; i < count; i += stride) {
+    decltype(body.load(i)) loaded[ahead];
+#pragma unroll
+    for (int j = 0; j < ahead; ++j) {
+      if (i + j * block_threads < count) loaded[j] = body.load(i + j * block_threads);
+    }
+#pragma unroll
+    for (int j = 0; j < ahead; ++j) {
+      if (i + j * block_threads < count) body.store(i + j * block_threads, loaded[j]);
+    }
+  }
+}
+
+// body.store(i, body.load(i)) for 0 <= i < count, in any order: a store may touch what the same i loads, and no more.
+template <class Body>
+void for_several(const KernelCall& call, std::int64_t count, const Body& body) {
+  if (count > 0) {
+    launch(run_for_several<Body>, blocks_of((count + ahead - 1) / ahead), block_threads, stream_of(call), count, body);
+  }
+}
+
 // The blocks that a multiprocessor has room for at the least: Body::blocks_at_once, which bounds the registers, or 1.
 template <class Body>
 constexpr int blocks_at_once() {

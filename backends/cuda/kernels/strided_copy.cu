@@ -57,17 +57,21 @@ Places places_of(const KernelCall& call) {
   return places;
 }
 
-// Each thread copies an element.
 template <bool adds, class T>
 struct MoveElements {
   T* out;
   const T* in;
   Places places;
 
-  __device__ void operator()(std::int64_t i) const {
+  struct Loaded {
+    std::int64_t out;
+    T value;
+  };
+  __device__ Loaded load(std::int64_t i) const {
     const typename Places::Place place = places.place(i);
-    put<adds>(out[place.out], in[place.in]);
+    return {place.out, in[place.in]};
   }
+  __device__ void store(std::int64_t, const Loaded& loaded) const { put<adds>(out[loaded.out], loaded.value); }
 };
 
 // Squares of `across`, which has the shortest stride in `in`, and `along`, which has it in out.
@@ -112,7 +116,7 @@ void move(const KernelCall& call) {
   const int along = axes.count > 1 ? axes.shortest(&Axis::out) : 0,
             across = axes.count > 1 ? axes.shortest(&Axis::in) : 0;
   if (along == across || axes.axes[across].in == 0) {
-    return for_each(call, places.elements, MoveElements<adds, T>{out, in, places.with_divisors()});
+    return for_several(call, places.elements, MoveElements<adds, T>{out, in, places.with_divisors()});
   }
   using Squares = MoveSquare<adds, T>;
   const Axis first = places.take(std::max(along, across)), second = places.take(std::min(along, across));
@@ -141,9 +145,10 @@ struct MovePart {
   std::int64_t row;
   Divisor part;
 
-  __device__ void operator()(std::int64_t i) const {
+  __device__ T load(std::int64_t i) const { return in[i]; }
+  __device__ void store(std::int64_t i, T value) const {
     const Divided at = part(i);
-    out[at.quotient * row + at.remainder] = in[i];
+    out[at.quotient * row + at.remainder] = value;
   }
 };
 
@@ -155,7 +160,7 @@ void run_concat(const KernelCall& call, int) {
     for (int i = 1; i < call.view_count; ++i) {
       const std::int64_t part = call.numel(i) / outer;
       if (part == 0) continue;
-      for_each(call, call.numel(i), MovePart<T>{call.data<T>(0) + begin, call.data<T>(i), row, Divisor(part)});
+      for_several(call, call.numel(i), MovePart<T>{call.data<T>(0) + begin, call.data<T>(i), row, Divisor(part)});
       begin += part;
     }
   });
