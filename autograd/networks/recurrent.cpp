@@ -69,7 +69,11 @@ struct Layer {
   Shape gates() const { return state.with(1, 4 * state[1]); }
   Shape of_all_steps(const Shape& row) const { return {steps.count(), row[0], row[1]}; }
   RecurrentAttributes attributes(std::int64_t t, const Tensor& lengths) const {
-    return {.step = t, .steps = steps.count(), .kind = kind, .has_lengths = lengths.defined()};
+    return {.step = t,
+            .steps = steps.count(),
+            .kind = kind,
+            .has_lengths = lengths.defined(),
+            .is_backward = steps.is_backward()};
   }
 };
 
@@ -77,6 +81,12 @@ struct Layer {
 struct Kept {
   Tensor gates, c;
 };
+
+// Whether one operation takes all steps. It computes in the type of its operands, whatever the mode.
+bool is_one_operation(const Layer& layer, const Tensor& like) {
+  return has_kernel(Op::recurrent, like) && takes_all_steps(layer.kind, layer.state[0], layer.state[1],
+                                                            static_cast<std::int64_t>(size_bytes(like.dtype())));
+}
 
 // A row that is written: the first one written begins its tensor.
 OperandRef written(const Tensor& row, bool is_first) { return is_first ? writes(row) : finishes(row); }
@@ -101,7 +111,7 @@ Tensor share_of_state(const RecurrentCall& call, const Tensor& h) {
   return z;
 }
 
-Tensor run_steps(const RecurrentCall& call, const Layer& layer, Kept* kept) {
+Tensor run_steps(const RecurrentCall& call, const Layer& layer, const Kept* kept) {
   const NoGrad no_grad;
   const Steps& steps = layer.steps;
   const Tensor inputs = share_of_input(call);
@@ -132,6 +142,30 @@ Tensor run_steps(const RecurrentCall& call, const Layer& layer, Kept* kept) {
   return y;
 }
 
+Tensor run_all_steps(const RecurrentCall& call, const Layer& layer, const Kept* kept) {
+  const NoGrad no_grad;
+  const Tensor x = share_of_input(call);
+  const std::int64_t extra = layer.has_c() ? 1 : 0;
+  Tensor y = make_like(call.x, {layer.steps.count() + extra, layer.state[0], layer.state[1]});
+  OperandList list;
+  list.add(writes(y));
+  if (kept != nullptr) {
+    list.add_writes(kept->c);
+    list.add_writes(kept->gates);
+  }
+  list.add(reads(x));
+  list.add(reads(call.weight_hh));
+  list.add_reads(call.bias_hh);
+  list.add(reads(call.h));
+  list.add_reads(call.c);
+  list.add_reads(call.lengths);
+  RecurrentAttributes attributes = layer.attributes(0, call.lengths);
+  attributes.has_bias = call.bias_hh.defined();
+  attributes.is_kept = kept != nullptr;
+  submit(Op::recurrent, list, attributes, call.where);
+  return y;
+}
+
 // The backward function.
 class RecurrentBackward {
  public:
@@ -157,9 +191,59 @@ class RecurrentBackward {
     const Shape row_of_gates{layer_.state[0], weight.size(0)};
     StepGradients s;
     s.dx = make_like(dy, layer_.of_all_steps(row_of_gates));
+    s.dz = layer_.kind == RecurrentKind::gru ? make_like(dy, layer_.of_all_steps(row_of_gates)) : s.dx;
+    if (is_one_operation(layer_, dy)) {
+      go_all_steps(dy, weight, gradients, s);
+    } else {
+      go_step_by_step(dy, weight, gradients, s);
+    }
+    const Tensor dx = matrix_of_rows(s.dx, 0, steps.count());
+    gradients(
+        0, [&] { return matmul(dx, gradients.read(weight_ih_), {.transpose_w = true}).reshape(gradients.shape(0)); });
+    gradients(1,
+              [&] { return matmul(matrix_of_rows(gradients.read(x_), 0, steps.count()), dx, {.transpose_x = true}); });
+    gradients(2, [&] { return sum(dx, 0); });
+    gradients(3, [&] { return gradient_of_weight_hh(s.dz, gradients); });
+    gradients(4, [&] { return sum(matrix_of_rows(s.dz, 0, steps.count()), 0); });
+    gradients(5, [&] { return s.from_next.defined() ? s.h + s.from_next : s.h; });
+    gradients(6, [&] { return s.c; });
+  }
+
+ private:
+  struct StepGradients {
+    Tensor dx, dz;       // of the gates of all steps
+    Tensor h, c;         // of the state before; step by step, of h what goes around the product with the weight
+    Tensor from_next{};  // what comes through it, step by step
+  };
+
+  void go_all_steps(const Tensor& dy, const Tensor& weight, Gradients& gradients, StepGradients& s) const {
+    const bool is_gru = layer_.kind == RecurrentKind::gru;
+    const Tensor lengths = lengths_.is_there() ? gradients.read(lengths_) : Tensor();
+    s.h = make_like(dy, layer_.state);
+    if (layer_.has_c()) s.c = make_like(dy, layer_.state);
+    OperandList list;
+    list.add(writes(s.dx));
+    if (is_gru) list.add(writes(s.dz));
+    list.add(writes(s.h));
+    list.add_writes(s.c);
+    list.add(reads(dy));
+    list.add(reads(weight));
+    const auto add = [&](const SavedTensor& saved) { list.add(reads(gradients.read(saved))); };
+    if (layer_.has_gates()) add(gates_);
+    if (!layer_.has_c()) add(y_);
+    if (layer_.has_c()) {
+      add(states_);
+      add(c_);
+    }
+    if (is_gru) add(h_);
+    list.add_reads(lengths);
+    submit(Op::recurrent_grad, list, layer_.attributes(0, lengths), Location());
+  }
+
+  void go_step_by_step(const Tensor& dy, const Tensor& weight, Gradients& gradients, StepGradients& s) const {
+    const Steps& steps = layer_.steps;
     s.h = zeros_of(dy, layer_.state);
     s.from_next = zeros_of(dy, layer_.state);
-    s.dz = layer_.kind == RecurrentKind::gru ? make_like(dy, layer_.of_all_steps(row_of_gates)) : s.dx;
     if (layer_.has_c()) {
       s.c = make_like(dy, layer_.state);
       submit(Op::copy, {writes(s.c), reads(row(dy, steps.count()))}, NoAttributes{}, Location());
@@ -170,24 +254,7 @@ class RecurrentBackward {
       submit(Op::matmul, {writes(s.from_next), reads(row(s.dz, t)), reads(weight)},
              MatmulAttributes{.math = math_mode()}, Location());
     }
-    const Tensor dx = matrix_of_rows(s.dx, 0, steps.count());
-    gradients(
-        0, [&] { return matmul(dx, gradients.read(weight_ih_), {.transpose_w = true}).reshape(gradients.shape(0)); });
-    gradients(1,
-              [&] { return matmul(matrix_of_rows(gradients.read(x_), 0, steps.count()), dx, {.transpose_x = true}); });
-    gradients(2, [&] { return sum(dx, 0); });
-    gradients(3, [&] { return gradient_of_weight_hh(s.dz, gradients); });
-    gradients(4, [&] { return sum(matrix_of_rows(s.dz, 0, steps.count()), 0); });
-    gradients(5, [&] { return s.h + s.from_next; });
-    gradients(6, [&] { return s.c; });
   }
-
- private:
-  struct StepGradients {
-    Tensor dx, dz;     // of the gates of all steps
-    Tensor h, c;       // what goes around the product with the weight
-    Tensor from_next;  // what comes through it
-  };
 
   void differentiate_decomposed(const Tensor& dy, Gradients& gradients) const {
     const SavedTensor* const saved[] = {&x_, &weight_ih_, &bias_ih_, &weight_hh_, &bias_hh_, &h_, &c_};
@@ -265,11 +332,12 @@ Tensor recurrent(const RecurrentCall& call) {
   check_alike("recurrent", {x, {"h", *call.h.impl()}});
   const Layer layer{call.kind, Steps(call.x.size(0), call.is_backward), call.h.shape()};
   const bool is_recorded = records(call.x, call.weight_ih, call.bias_ih, call.weight_hh, call.bias_hh, call.h, call.c);
-  if (!is_recorded) return run_steps(call, layer, nullptr);
+  const bool is_one = is_one_operation(layer, call.x);
+  if (!is_recorded) return is_one ? run_all_steps(call, layer, nullptr) : run_steps(call, layer, nullptr);
   Kept kept;
   if (layer.has_gates()) kept.gates = make_like(call.x, layer.of_all_steps(layer.gates()));
   if (layer.has_c()) kept.c = make_like(call.x, layer.of_all_steps(layer.state));
-  Tensor y = run_steps(call, layer, &kept);
+  Tensor y = is_one ? run_all_steps(call, layer, &kept) : run_steps(call, layer, &kept);
   record(Recorded(Op::recurrent_cell).as("recurrent"), call.where, y,
          {call.x, call.weight_ih, call.bias_ih, call.weight_hh, call.bias_hh, call.h, call.c},
          differentiable(RecurrentBackward(call, layer, y, kept)));

@@ -21,8 +21,8 @@ struct RecurrentCall {
 };
 
 // h after each step, (T, N, H). An LSTM gives (T + 1, N, H): its last row is c after the last step that is taken.
-// Differentiable in all but the lengths. Queues 2 T + 1 operations; may wait for room. A length outside of [0, T] is an
-// Error at the wait.
+// Differentiable in all but the lengths. Queues 2 T + 1 operations, or on a GPU two if the layer is small; may wait for
+// room. A length outside of [0, T] is an Error at the wait, on the CPU.
 Tensor recurrent(const RecurrentCall& call);
 
 }  // namespace asyncgrad::detail

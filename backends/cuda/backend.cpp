@@ -56,14 +56,15 @@ constexpr auto table = kernel_table(
     KernelRow{Op::avg_pool, &kernels::avg_pool}, KernelRow{Op::avg_pool_grad, &kernels::avg_pool_grad},
     KernelRow{Op::dropout, &kernels::dropout}, KernelRow{Op::attention, &kernels::attention},
     KernelRow{Op::attention_grad, &kernels::attention_grad}, KernelRow{Op::recurrent_cell, &kernels::recurrent_cell},
-    KernelRow{Op::recurrent_cell_grad, &kernels::recurrent_cell_grad},
-    KernelRow{Op::strided_copy, &kernels::strided_copy}, KernelRow{Op::concat, &kernels::concat},
-    KernelRow{Op::take, &kernels::take}, KernelRow{Op::take_grad, &kernels::take_grad},
-    KernelRow{Op::gather, &kernels::gather}, KernelRow{Op::scatter_add, &kernels::scatter_add},
-    KernelRow{Op::put, &kernels::put}, KernelRow{Op::first_places, &kernels::first_places},
-    KernelRow{Op::one_hot, &kernels::one_hot}, KernelRow{Op::triangle, &kernels::triangle},
-    KernelRow{Op::custom, &kernels::custom}, not_yet(Op::source), not_yet(Op::collective),
-    KernelRow{Op::update, &kernels::update}, KernelRow{Op::update_rows, &kernels::update_rows});
+    KernelRow{Op::recurrent_cell_grad, &kernels::recurrent_cell_grad}, KernelRow{Op::recurrent, &kernels::recurrent},
+    KernelRow{Op::recurrent_grad, &kernels::recurrent_grad}, KernelRow{Op::strided_copy, &kernels::strided_copy},
+    KernelRow{Op::concat, &kernels::concat}, KernelRow{Op::take, &kernels::take},
+    KernelRow{Op::take_grad, &kernels::take_grad}, KernelRow{Op::gather, &kernels::gather},
+    KernelRow{Op::scatter_add, &kernels::scatter_add}, KernelRow{Op::put, &kernels::put},
+    KernelRow{Op::first_places, &kernels::first_places}, KernelRow{Op::one_hot, &kernels::one_hot},
+    KernelRow{Op::triangle, &kernels::triangle}, KernelRow{Op::custom, &kernels::custom}, not_yet(Op::source),
+    not_yet(Op::collective), KernelRow{Op::update, &kernels::update},
+    KernelRow{Op::update_rows, &kernels::update_rows});
 
 constinit Mutex found_mutex;
 // The GPUs of the machine. Asked for once, as they stay the same, and once more as long as there are none.

@@ -12,8 +12,9 @@ import sys
 
 import ops
 import stopwatch
+from workloads import type_of
 
-MEASURED_S = 0.1  # for each line
+MEASURED_S = {"cpu": 0.1, "cuda": 0.01}  # for each line; a GPU's times hardly move
 CHOOSING_S = 0.02  # for each number of threads that is tried
 BATCH_S = 0.005  # calls that take less are timed together
 
@@ -65,16 +66,16 @@ class Prepared:
     def repeat(self, at_least_s):
         return stopwatch.repeat(self.run, self.units, self.system.wait, at_least_s, at_least=2)
 
-    def measure(self):
+    def measure(self, at_least_s):
         figures = {}
         if self.threads:
             self.system.set_threads(self.threads)
             figures["threads"] = self.threads
         with self.context():
-            return {"seconds": statistics.median(self.repeat(MEASURED_S)) / self.units} | figures
+            return {"seconds": statistics.median(self.repeat(at_least_s)) / self.units} | figures
 
 
-def answers(system, lines):
+def answers(system, lines, at_least_s):
     prepared = None
     for line in lines:
         cell = json.loads(line)
@@ -83,7 +84,7 @@ def answers(system, lines):
                 prepared = None
                 system.forget_cache()
                 prepared = Prepared(system, cell)
-            yield prepared.measure()
+            yield prepared.measure(at_least_s)
         except Exception as error:
             prepared = None
             reason = str(error).partition("\n")[0]  # for a line of a list
@@ -97,7 +98,7 @@ def main():
     wanted = {cell.op for cell in ops.cells()}
     lacks = sorted(op for op in wanted if op not in system.MADE and system.function(op) is None)
     print(json.dumps({"version": system.VERSION, "lacks": lacks}), flush=True)
-    for answer in answers(system, sys.stdin):
+    for answer in answers(system, sys.stdin, MEASURED_S[type_of(device)]):
         print(json.dumps(answer), flush=True)
 
 

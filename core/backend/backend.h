@@ -51,6 +51,7 @@ struct KernelRow {
   bool is_written = true;
 };
 constexpr KernelRow not_yet(Op op) { return {op, nullptr, false}; }  // calls of the operation throw Error
+constexpr KernelRow made_of_others(Op op) { return {op, nullptr}; }  // see has_kernel()
 constexpr KernelRow by_formula() { return {Op::elementwise, nullptr}; }
 
 // Whether every operation has a kernel.

@@ -29,6 +29,13 @@ double attention(const Shape& q, const Shape& k, const Shape& v, bool is_causal,
   return flops_of_mac * rows * columns * static_cast<double>(d * q[-1] + e * v[-1]);
 }
 
+// The products of all states, of n elements, with the weight.
+double all_steps(const KernelCall& call, std::int64_t n) {
+  const auto& a = call.attributes<RecurrentAttributes>();
+  return flops_of_mac * static_cast<double>(a.steps * call.shape(0)[1]) *
+         static_cast<double>(gate_count(a.kind) * n * n);
+}
+
 }  // namespace
 
 double flops_of(Op op, const KernelCall& call) {
@@ -48,6 +55,10 @@ double flops_of(Op op, const KernelCall& call) {
     case Op::attention_grad:  // the scores again, and the gradients of q, k, the weights and v
       return attention(call.shape(3), call.shape(4), call.shape(5), call.attributes<AttentionAttributes>().is_causal, 3,
                        2);
+    case Op::recurrent:
+      return all_steps(call, call.shape(0)[2]);
+    case Op::recurrent_grad:
+      return all_steps(call, call.shape(0)[2] / gate_count(call.attributes<RecurrentAttributes>().kind));
     default:
       return 0;
   }

@@ -68,18 +68,23 @@ enum class Op : std::uint8_t {
   recurrent_cell,      // h[, c][, gates], x, z, h before[, c before][, lengths]   RecurrentAttributes
   // dx[, dz], dh carried[, dc carried] (both update), dy, dh, gates or h[, c, c before | h before][, lengths]
   recurrent_cell_grad,  // RecurrentAttributes
-  strided_copy,         // out, in               StridedCopyAttributes
-  concat,               // out, inputs…          ConcatAttributes
-  take,                 // out, in, indices      IndexAttributes: out[o, k, i] = in[o, indices[k], i]
-  take_grad,            // dx (update), indices, dy   IndexAttributes: dx[o, indices[k], i] += dy[o, k, i], by rising k
-  gather,               // out, in, indices      IndexAttributes: out[o, k, i] = in[o, indices[o, k, i], i]
-  scatter_add,          // out (update), indices, in  IndexAttributes: out[o, indices[o, k, i], i] += in[o, k, i], by k
-  put,                  // out (update), indices (n), in (n)   none: out[indices[k]] = in[k]; of equal indices the last
-  first_places,  // out (n) int64, indices (n)  IndexAttributes: the first place with the same index, in [0, axis)
-  one_hot,       // out (…, C), indices (…) int64      none: 1 at the index, else 0
-  triangle,      // out, in               TriangleAttributes
-  custom,        // outputs…, in place… (update), inputs…   CustomAttributes: a kernel of the program's
-  source,        // outputs…              CustomAttributes: data that the program makes; what it does may take long
+  // y (T, N, H), for an LSTM (T + 1, N, H) with the last c[, c (T, N, H)][, gates (T, N, 4 H)], x (T, N, G H),
+  // weight (H, G H)[, bias], h before[, c before][, lengths]
+  recurrent,  // RecurrentAttributes: all steps; a backend may have no kernel for it, as it is made of others
+  // dx (T, N, G H)[, dz], dh[, dc], dy, weight (G H, H)[, gates][, y][, c, c before | h before][, lengths]
+  recurrent_grad,  // RecurrentAttributes
+  strided_copy,    // out, in               StridedCopyAttributes
+  concat,          // out, inputs…          ConcatAttributes
+  take,            // out, in, indices      IndexAttributes: out[o, k, i] = in[o, indices[k], i]
+  take_grad,       // dx (update), indices, dy   IndexAttributes: dx[o, indices[k], i] += dy[o, k, i], by rising k
+  gather,          // out, in, indices      IndexAttributes: out[o, k, i] = in[o, indices[o, k, i], i]
+  scatter_add,     // out (update), indices, in  IndexAttributes: out[o, indices[o, k, i], i] += in[o, k, i], by k
+  put,             // out (update), indices (n), in (n)   none: out[indices[k]] = in[k]; of equal indices the last
+  first_places,    // out (n) int64, indices (n)  IndexAttributes: the first place with the same index, in [0, axis)
+  one_hot,         // out (…, C), indices (…) int64      none: 1 at the index, else 0
+  triangle,        // out, in               TriangleAttributes
+  custom,          // outputs…, in place… (update), inputs…   CustomAttributes: a kernel of the program's
+  source,          // outputs…              CustomAttributes: data that the program makes; what it does may take long
   // token (write), values… (update)[, terms… (read)]  CollectiveAttributes: what several processes do together
   collective,
   update,  // params…, states… (all update)[, counts of steps… (update)], grads…   UpdateAttributes
@@ -204,6 +209,8 @@ inline constexpr auto operations = [] {
       OperationRow{Op::attention_grad, "attention_grad", attention, types::floating, caller},
       OperationRow{Op::recurrent_cell, "recurrent_cell", elementwise, types::floating, autograd},
       OperationRow{Op::recurrent_cell_grad, "recurrent_cell_grad", elementwise, types::floating, caller},
+      OperationRow{Op::recurrent, "recurrent", product, types::floating, autograd},
+      OperationRow{Op::recurrent_grad, "recurrent_grad", product, types::floating, caller},
       OperationRow{Op::strided_copy, "strided_copy", copy, types::any, autograd},
       OperationRow{Op::concat, "concat", copy, types::any, autograd},
       OperationRow{Op::take, "take", copy, types::any, autograd},

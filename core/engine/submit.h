@@ -63,6 +63,8 @@ struct Submission {
 void submit(const Submission& submission);
 // The same without the planner.
 void submit_as_it_is(const Submission& submission);
+// Whether the device of the tensor has a kernel for it; an operation may be made of others where it has none.
+bool has_kernel(Op op, const Tensor& on);
 // What computing the operation takes, in scalar operations: what its kernel says, or 16 for each byte of its operands
 // if that is more.
 std::int64_t work_of(const Submission& submission);

@@ -31,7 +31,7 @@ struct AttentionAttributes {
 };
 // One step of a recurrent layer, where x is its input's share of the gates and z is that of h before. Sequences that
 // are no longer than `step` keep h and c. An LSTM has c. It and a GRU keep their gates' values for the gradient. A
-// GRU's dz differs from dx.
+// GRU's dz differs from dx. Or all steps, where z = h before times the weight, plus the bias.
 enum class RecurrentKind : std::uint8_t { tanh, relu, gru, lstm };
 constexpr int gate_count(RecurrentKind kind) {
   return kind == RecurrentKind::lstm ? 4 : kind == RecurrentKind::gru ? 3 : 1;
@@ -40,7 +40,18 @@ struct RecurrentAttributes {
   std::int64_t step = 0, steps = 0;
   RecurrentKind kind = RecurrentKind::tanh;
   bool has_lengths = false;
-  std::array<std::uint8_t, 6> padding{};
+  // Of all steps alone:
+  bool is_backward = false;  // the last step is the first one that is taken
+  bool has_bias = false;
+  bool is_kept = false;  // what the gradient needs is among the results
+  std::array<std::uint8_t, 3> padding{};
 };
+// Whether a kernel of all steps takes a layer of so many sequences and a state of n elements: a thread has an element, and
+// blocks of threads read the weight in every step.
+constexpr bool takes_all_steps(RecurrentKind kind, std::int64_t sequences, std::int64_t n, std::int64_t element_bytes) {
+  constexpr std::int64_t most_elements = 256, most_weight_bytes = 1 << 20, most_bytes = 256 << 20;
+  const std::int64_t weight_bytes = gate_count(kind) * n * n * element_bytes;
+  return n > 0 && n <= most_elements && weight_bytes <= most_weight_bytes && sequences <= most_bytes / weight_bytes;
+}
 
 }  // namespace asyncgrad::detail

@@ -50,6 +50,10 @@ Route route_of_source(const Submission& submission) {
   return route_on(device, device.sources.load(std::memory_order_acquire), submission);
 }
 
+bool has_kernel(Op op, const Tensor& on) {
+  return state_of(*on.impl()->storage).backend->kernels[static_cast<std::size_t>(op)].run != nullptr;
+}
+
 std::int64_t work_of(const Submission& submission) {
   const DeviceState& device =
       submission.op == Op::copy ? computing_copy(submission) : state_of(*submission.operands[0].impl->storage);

@@ -7,15 +7,18 @@ namespace asyncgrad::tests {
 
 namespace {
 
-constexpr std::int64_t steps = 5, sequences = 6, features = 3, hidden = 70;
+constexpr std::int64_t steps = 5, features = 3;
 
 struct Layer {
   int gates;
   bool has_biases, has_lengths;
+  std::int64_t sequences = 6, hidden = 70;
 };
+constexpr std::int64_t many_sequences = 39, large_hidden = 200;  // of which a thread takes several
+constexpr std::int64_t too_large_hidden = 257;                   // for one operation
 
 nn::RecurrentWeights weights_of(Inputs& in, const Layer& layer) {
-  const std::int64_t width = layer.gates * hidden;
+  const std::int64_t hidden = layer.hidden, width = layer.gates * hidden;
   nn::RecurrentWeights weights;
   weights.weight_ih = in.parameter({features, width}, -1, 1);
   weights.weight_hh = in.parameter({hidden, width}, -0.1, 0.1);
@@ -29,6 +32,7 @@ nn::RecurrentWeights weights_of(Inputs& in, const Layer& layer) {
 template <class Net>
 Results results_of(Inputs& in, const Net& net, const nn::RecurrentWeights& weights, const Layer& layer) {
   const bool has_c = layer.gates == 4;
+  const std::int64_t sequences = layer.sequences, hidden = layer.hidden;
   const Tensor x = in.parameter({steps, sequences, features}), h = in.parameter({1, sequences, hidden}, -1, 1);
   nn::RecurrentStart start{.h = h};
   if (has_c) start.c = in.parameter({1, sequences, hidden}, -1, 1);
@@ -50,7 +54,8 @@ Results results_of(Inputs& in, const Net& net, const nn::RecurrentWeights& weigh
 template <class Net>
 DeviceCase layer_case(const char* name, const Layer& layer) {
   return {name,
-          {detail::Op::recurrent_cell, detail::Op::recurrent_cell_grad},
+          layer.hidden < too_large_hidden ? std::vector{detail::Op::recurrent, detail::Op::recurrent_grad}
+                                          : std::vector{detail::Op::recurrent_cell, detail::Op::recurrent_cell_grad},
           [=](Inputs& in) {
             const nn::RecurrentWeights weights = weights_of(in, layer);
             return results_of(in, Net({weights}), weights, layer);
@@ -98,6 +103,14 @@ DeviceCases sequence_cases() {
       ctc_case("ctc_of_long_targets", {90, 3, 4, 40}, 3),
       ctc_case("ctc_of_no_targets", {5, 2, 3, 0}, 1),
       layer_case<nn::LSTM>("lstm_of_lengths", {.gates = 4, .has_biases = false, .has_lengths = true}),
+      layer_case<nn::RNN>("rnn_of_one_element", {1, true, false, 300, 1}),
+      layer_case<Relu>("rnn_relu_of_many_sequences", {1, false, true, many_sequences, large_hidden}),
+      layer_case<nn::GRU>("gru_of_many_sequences", {3, true, true, many_sequences, large_hidden}),
+      layer_case<nn::LSTM>("lstm_of_many_sequences", {4, true, true, many_sequences, 181}),
+      layer_case<nn::RNN>("rnn_step_by_step", {1, true, true, 3, too_large_hidden}),
+      layer_case<Relu>("rnn_relu_step_by_step", {1, true, false, 3, too_large_hidden}),
+      layer_case<nn::GRU>("gru_step_by_step", {3, false, true, 3, too_large_hidden}),
+      layer_case<nn::LSTM>("lstm_step_by_step", {4, true, true, 3, too_large_hidden}),
   };
 }
 
