@@ -38,14 +38,17 @@ class Divisor {
   // x / y for x that is not negative.
   constexpr Divided operator()(std::int64_t x) const {
     if (x >= limit) return {x / y_, x % y_};
-    const auto n = static_cast<std::uint32_t>(x);
-    const std::int64_t quotient = (static_cast<std::uint32_t>(std::uint64_t{n} * multiplier_ >> 32) + n) >> shift_;
+    const std::int64_t quotient = small_quotient(static_cast<std::uint32_t>(x));
     return {quotient, x - quotient * y_};
   }
+  // The quotient of x below the limit.
+  constexpr std::uint32_t small_quotient(std::uint32_t x) const {
+    return (static_cast<std::uint32_t>(std::uint64_t{x} * multiplier_ >> 32) + x) >> shift_;
+  }
 
- private:
   static constexpr std::int64_t limit = std::int64_t{1} << 31;
 
+ private:
   std::int64_t y_;
   std::uint32_t multiplier_ = 0, shift_ = 31;
 };

@@ -51,7 +51,10 @@ Device checked_device(const char* name, std::span<const Tensor> inputs, const Cu
     }
   }
   if (device.type == DeviceType::cuda && options.cuda == nullptr) {
-    throw_error(name, fmt::format("has no kernel for {}: CustomOptions::cuda is empty", device.str()));
+    throw_error(name,
+                fmt::format("has no kernel for {}, which CustomOptions::cuda would give; to(\"cpu\") copies a tensor "
+                            "to the CPU, which has one",
+                            device.str()));
   }
   return device;
 }

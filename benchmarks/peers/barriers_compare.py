@@ -106,5 +106,5 @@ def compare(path, names, rounds):
 
 def results(figures):
     """The part of benchmarks/RESULTS.md."""
-    rounds = f"Medians of {figures['rounds']} rounds:"
+    rounds = f"{report.medians_of(figures['rounds'])}:"
     return f"{report.measured_on(figures)}\n{report.versions(figures)}\n{rounds}\n\n{table(figures)}"

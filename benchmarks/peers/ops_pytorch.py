@@ -57,12 +57,15 @@ def layer(kind):
     return make
 
 
-def update(kind, **options):
+def update(kind, is_for_gpus=True, **options):
+    """In one pass over each parameter, where PyTorch has that."""
+
     def make(operands):
         parameters = [nn.Parameter(x) for x in operands]
+        is_fused = True if is_for_gpus or device == "cpu" else None
         for parameter in parameters:
             parameter.grad = torch.ones_like(parameter)
-        return kind(parameters, **options).step, []
+        return kind(parameters, fused=is_fused, **options).step, []
 
     return make
 
@@ -82,11 +85,11 @@ MADE = {
     "rnn": layer(nn.RNN),
     "gru": layer(nn.GRU),
     "lstm": layer(nn.LSTM),
-    "sgd": update(torch.optim.SGD, lr=0.01, fused=True),
-    "momentum": update(torch.optim.SGD, lr=0.01, momentum=0.9, fused=True),
-    "adam": update(torch.optim.Adam, fused=True),
-    "adamw": update(torch.optim.AdamW, fused=True),
-    "adagrad": update(torch.optim.Adagrad, fused=True),
+    "sgd": update(torch.optim.SGD, lr=0.01),
+    "momentum": update(torch.optim.SGD, lr=0.01, momentum=0.9),
+    "adam": update(torch.optim.Adam),
+    "adamw": update(torch.optim.AdamW),
+    "adagrad": update(torch.optim.Adagrad, is_for_gpus=False),
     "rmsprop": update(torch.optim.RMSprop, foreach=True),
 }
 

@@ -230,6 +230,10 @@ def versions(all_figures):
     return f"Versions: {of_systems}."
 
 
+def medians_of(rounds):
+    return "One round" if rounds == 1 else f"Medians of {rounds} rounds"
+
+
 def of_group(all_figures, group):
     """The figures of the group's workloads alone."""
     workloads = GROUPS[group]
@@ -244,7 +248,7 @@ def results(all_figures):
     text = "\n".join([table(all_figures), "", *means(all_figures)]).rstrip()
     return f"""{measured_on(all_figures)}
 {versions(all_figures)}
-Medians of {all_figures["rounds"]} rounds:
+{medians_of(all_figures["rounds"])}:
 
 {text}
 

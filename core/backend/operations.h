@@ -143,7 +143,7 @@ inline constexpr DTypeSet floating(float32, float64),
 enum class GradientBy : std::uint8_t {
   none,      // its results are constants
   autograd,  // autograd records it; the gradient has a gradient, too
-  caller,    // it computes gradients for an operation that is recorded, or the program brings the gradient along
+  caller,    // it is a part of an operation that is recorded, or the program brings the gradient along
 };
 
 struct OperationRow {
@@ -209,7 +209,7 @@ inline constexpr auto operations = [] {
       OperationRow{Op::attention_grad, "attention_grad", attention, types::floating, caller},
       OperationRow{Op::recurrent_cell, "recurrent_cell", elementwise, types::floating, autograd},
       OperationRow{Op::recurrent_cell_grad, "recurrent_cell_grad", elementwise, types::floating, caller},
-      OperationRow{Op::recurrent, "recurrent", product, types::floating, autograd},
+      OperationRow{Op::recurrent, "recurrent", product, types::floating, caller},
       OperationRow{Op::recurrent_grad, "recurrent_grad", product, types::floating, caller},
       OperationRow{Op::strided_copy, "strided_copy", copy, types::any, autograd},
       OperationRow{Op::concat, "concat", copy, types::any, autograd},

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "asyncgrad/backends/broadcast.h"
-#include "asyncgrad/backends/cuda/kernels/axis_divisors.cuh"
+#include "asyncgrad/backends/cuda/kernels/axis_places.cuh"
 #include "asyncgrad/backends/cuda/kernels/elementwise.h"
 #include "asyncgrad/backends/cuda/kernels/for_each.cuh"
 #include "asyncgrad/backends/cuda/kernels/math.cuh"
@@ -73,48 +73,31 @@ struct Packed {
 
 // Where the elements of inputs lie that belong to one of the output.
 template <int inputs>
-struct InputPlaces {
-  int rank;
-  AxisDivisors divisors;
-  std::int64_t strides[Shape::max_rank][inputs] = {};
-
-  explicit InputPlaces(const Broadcast& broadcast) : rank(broadcast.rank()) {
-    for (int axis = 0; axis < rank; ++axis) {
-      divisors.set(axis, broadcast.extent(axis));
-      for (int k = 0; k < inputs; ++k) strides[axis][k] = broadcast.stride(k, axis);
-    }
+AxisPlaces<inputs> places_of(const Broadcast& broadcast) {
+  AxisPlaces<inputs> places;
+  for (int axis = 0; axis < broadcast.rank(); ++axis) {
+    std::int64_t strides[inputs];
+    for (int k = 0; k < inputs; ++k) strides[k] = broadcast.stride(k, axis);
+    places.add_axis(broadcast.extent(axis), strides);
   }
-
-  struct Offsets {
-    std::int64_t of[inputs] = {};
-  };
-  __device__ Offsets offsets(std::int64_t i) const {
-    Offsets offsets;
-    for (int axis = rank - 1; axis >= 0; --axis) {
-      const Divided at = divisors(axis, i);
-      for (int k = 0; k < inputs; ++k) offsets.of[k] += at.remainder * strides[axis][k];
-      i = at.quotient;
-    }
-    return offsets;
-  }
-};
+  return places;
+}
 
 // An element of the result at a time. Inputs may be repeated along any axes.
 template <class Formula, class T, class Out>
 struct Broadcasted {
-  using Places = InputPlaces<Formula::inputs>;
   Out* out;
   Input<T> in[Formula::inputs];
-  Places places;
+  AxisPlaces<Formula::inputs> places;
 
   struct Loaded {
     T x[Formula::inputs];
   };
   __device__ Loaded load(std::int64_t i) const {
-    const typename Places::Offsets offsets = places.offsets(i);
+    const auto place = places(i);
     Loaded loaded;
     for (int k = 0; k < Formula::inputs; ++k) {
-      loaded.x[k] = in[k].data == nullptr ? in[k].number : in[k].data[offsets.of[k]];
+      loaded.x[k] = in[k].data == nullptr ? in[k].number : in[k].data[place.of[k]];
     }
     return loaded;
   }
@@ -161,8 +144,7 @@ void run_formula(const KernelCall& call, std::index_sequence<K...>) {
     }
   }
   const Broadcast broadcast(call.shape(0), inputs.shapes, Formula::inputs);
-  using Broadcasting = Broadcasted<Formula, T, Out>;
-  for_several(call, numel, Broadcasting{out, {inputs.in[K]...}, typename Broadcasting::Places(broadcast)});
+  for_several(call, numel, Broadcasted<Formula, T, Out>{out, {inputs.in[K]...}, places_of<Formula::inputs>(broadcast)});
 }
 
 template <class Formula, class T>

@@ -89,6 +89,8 @@ template <class Body>
 void for_teams_of(std::int64_t elements, const KernelCall& call, std::int64_t count, const Body& body) {
   if (elements <= 16) {
     for_teams<1>(call, count, body);
+  } else if (elements <= 128) {
+    for_teams<8>(call, count, body);  // a warp has four items
   } else if (elements <= 1024) {
     for_teams<warp_threads>(call, count, body);
   } else {

@@ -56,7 +56,9 @@ inline constexpr int row_blocks_at_once = sizeof(T) == 4 ? 2 : 1;
 // Calls launch.operator()<lanes, kept>() with what suits rows of n elements.
 template <class Launch>
 void with_row_teams(std::int64_t n, Launch launch) {
-  if (n <= 8 * warp_threads) {
+  if (n <= 64) {
+    launch.template operator()<8, 8>();  // a warp has four rows
+  } else if (n <= 8 * warp_threads) {
     launch.template operator()<warp_threads, 8>();
   } else if (n <= 32 * warp_threads) {
     launch.template operator()<warp_threads, 32>();

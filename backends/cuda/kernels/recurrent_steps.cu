@@ -1,6 +1,5 @@
 // All steps of a recurrent layer in one launch, for layers so small that a launch takes longer than a step. A block takes
-// some sequences through all steps: each thread keeps one element of the state of a few of them, and multiplies their
-// states, which the block shares, by a column of the weight for each gate.
+// some sequences through all steps: it shares their states, which its threads multiply by the columns of the weight.
 #include <algorithm>
 #include <type_traits>
 
@@ -13,23 +12,88 @@ namespace asyncgrad::detail::cuda {
 
 namespace {
 
-// Which sequences a thread takes, and which element of their state.
+// How a block's threads share some sequences: those of a group take one element of the state of `rows` sequences each,
+// several threads add up parts of a sum, and the first of them finishes it.
+struct Groups {
+  int n, count, parts;
+
+  Groups(std::int64_t elements, std::int64_t groups_of_all)
+      : n(static_cast<int>(elements)),
+        count(static_cast<int>(std::clamp<std::int64_t>(groups_of_all / busy_blocks, 1, block_threads / n))),
+        parts(block_threads / n / count) {}
+
+ private:
+  static constexpr std::int64_t busy_blocks = 132;
+};
 template <int rows>
 struct Share {
-  std::int64_t first;  // sequence
-  int element, place;  // place: of its states among those of the block, in rows
-  bool is_there;       // else the thread is left over
+  std::int64_t first;        // sequence
+  int element, group, part;  // the part of sums
+  bool is_there, finishes;   // else the thread is left over; whether it finishes sums
 
-  static __host__ __device__ int slots(int n) { return block_threads / n; }
-  __device__ Share(std::int64_t item, int n) {
+  __device__ Share(std::int64_t item, const Groups& groups) {
     const auto thread = static_cast<int>(threadIdx.x);
-    const int slot = thread / n;
-    element = thread - slot * n;
-    place = slot * rows;
-    first = (item * slots(n) + slot) * rows;
-    is_there = slot < slots(n);
+    const int slot = thread / groups.n;
+    element = thread - slot * groups.n;
+    part = slot / groups.count;
+    group = slot - part * groups.count;
+    first = (item * groups.count + group) * rows;
+    is_there = part < groups.parts;
+    finishes = part == 0;
   }
+  // The part of a sum of so many terms: its first term, and the one behind the last.
+  __device__ int begin(const Groups& groups, int terms) const { return terms * part / groups.parts; }
+  __device__ int end(const Groups& groups, int terms) const { return terms * (part + 1) / groups.parts; }
 };
+
+// For each of some columns of a matrix, the sum over the terms of the states' elements times the column's. Loads of many
+// terms are under way at a time.
+template <int rows, int columns, class T, class State>
+__device__ void add_products(T (&sums)[rows][columns], const T* matrix, int distance, int width, int begin, int end,
+                             State state) {
+  constexpr int at_once = 32 / columns;
+  for (int k = begin; k < end; k += at_once) {
+    T factors[at_once][columns];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+#pragma unroll
+      for (int column = 0; column < columns; ++column) {
+        if (k + i < end) factors[i][column] = __ldg(matrix + (k + i) * width + column * distance);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      if (k + i >= end) break;
+#pragma unroll
+      for (int r = 0; r < rows; ++r) {
+        const T factor = state(r, k + i);
+#pragma unroll
+        for (int column = 0; column < columns; ++column) sums[r][column] += factor * factors[i][column];
+      }
+    }
+  }
+}
+
+// Adds up the parts of all threads with the same element and group, in the order of the parts, for the one that finishes.
+// `room` has an element for each thread and sum.
+template <int rows, int columns, class T, class Team>
+__device__ void add_parts(Team team, T (&sums)[rows][columns], T* room, const Groups& groups,
+                          const Share<rows>& share) {
+  if (groups.parts == 1) return;
+  const auto place = [&](int part) {
+    return ((part * groups.count + share.group) * rows * columns) * groups.n + share.element;
+  };
+  if (share.is_there && !share.finishes) {
+#pragma unroll
+    for (int i = 0; i < rows * columns; ++i) room[place(share.part) + i * groups.n] = sums[i / columns][i % columns];
+  }
+  team.meet();
+  if (!share.finishes) return;
+  for (int part = 1; part < groups.parts; ++part) {
+#pragma unroll
+    for (int i = 0; i < rows * columns; ++i) sums[i / columns][i % columns] += room[place(part) + i * groups.n];
+  }
+}
 
 // What both directions know of a layer.
 struct Sizes {
@@ -44,6 +108,7 @@ struct Sizes {
         n(static_cast<int>(y[2])),
         is_backward(call.attributes<RecurrentAttributes>().is_backward),
         lengths(lengths_of(call)) {}
+  Groups groups(int rows) const { return {n, (sequences + rows - 1) / rows}; }
   // The step that is taken as number `s`.
   __device__ std::int64_t step(std::int64_t s) const { return is_backward ? steps - 1 - s : s; }
   __device__ bool has(std::int64_t sequence) const { return sequence < sequences; }
@@ -59,10 +124,11 @@ struct Sizes {
 template <RecurrentKind kind, class T, int rows>
 struct AllSteps {
   Sizes sizes;
+  Groups groups;
   T *y, *c, *gates;  // c and gates are null unless the gradient needs them
   const T *x, *weight, *bias, *h_before, *c_before;
 
-  explicit AllSteps(const KernelCall& call) : sizes(call, call.shape(0)) {
+  explicit AllSteps(const KernelCall& call) : sizes(call, call.shape(0)), groups(sizes.groups(rows)) {
     const auto& a = call.attributes<RecurrentAttributes>();
     OperandsInOrder<T> operands(call);
     y = operands.next();
@@ -79,53 +145,47 @@ struct AllSteps {
   __device__ void operator()(Team team, std::int64_t item) const {
     constexpr int gate_parts = gate_count(kind);
     __shared__ T states[2][rows * block_threads];  // a step reads one half while the next one's is written
+    __shared__ T room[rows * gate_parts * block_threads];
     const int n = sizes.n;
-    const Share<rows> share(item, n);
+    const Share<rows> share(item, groups);
     NewCell<T> cells[rows];
     std::int64_t lengths[rows];
 #pragma unroll
     for (int r = 0; r < rows; ++r) {
       const std::int64_t sequence = share.first + r;
       lengths[r] = sizes.length(sequence);
-      if (!share.is_there || !sizes.has(sequence)) continue;
+      if (!share.finishes || !sizes.has(sequence)) continue;
       cells[r].h = h_before[sequence * n + share.element];
       if constexpr (kind == RecurrentKind::lstm) cells[r].c = c_before[sequence * n + share.element];
     }
     for (std::int64_t s = 0; s < sizes.steps; ++s) {
-      T* const block_states = states[s % 2];
-      if (share.is_there) {
+      const std::int64_t t = sizes.step(s);
+      T* const group_states = states[s % 2] + share.group * rows * n;
+      T inputs[rows][gate_parts];
+      T z[rows][gate_parts] = {};
+      if (share.finishes) {
 #pragma unroll
-        for (int r = 0; r < rows; ++r) block_states[(share.place + r) * n + share.element] = cells[r].h;
-      }
-      team.meet();
-      if (!share.is_there) continue;
-      T z[rows][gate_parts];
-#pragma unroll
-      for (int gate = 0; gate < gate_parts; ++gate) {
-        const T addend = bias == nullptr ? T(0) : bias[gate * n + share.element];
-#pragma unroll
-        for (int r = 0; r < rows; ++r) z[r][gate] = addend;
-      }
-      const T* column = weight + share.element;
-#pragma unroll 4
-      for (int k = 0; k < n; ++k, column += gate_parts * n) {
-#pragma unroll
-        for (int gate = 0; gate < gate_parts; ++gate) {
-          const T factor = __ldg(column + gate * n);
-#pragma unroll
-          for (int r = 0; r < rows; ++r) z[r][gate] += block_states[(share.place + r) * n + k] * factor;
+        for (int r = 0; r < rows; ++r) {
+          group_states[r * n + share.element] = cells[r].h;
+          read_inputs(t, share.first + r, share.element, inputs[r], z[r]);
         }
       }
-      const std::int64_t t = sizes.step(s);
+      team.meet();
+      if (share.is_there) {
+        add_products(z, weight + share.element, n, gate_parts * n, share.begin(groups, n), share.end(groups, n),
+                     [&](int r, int k) { return group_states[r * n + k]; });
+      }
+      add_parts(team, z, room, groups, share);
+      if (!share.finishes) continue;
 #pragma unroll
       for (int r = 0; r < rows; ++r) {
-        if (sizes.has(share.first + r)) take(t, share.first + r, share.element, lengths[r], z[r], cells[r]);
+        if (sizes.has(share.first + r)) take(t, share.first + r, share.element, lengths[r], inputs[r], z[r], cells[r]);
       }
     }
     if constexpr (kind == RecurrentKind::lstm) {
 #pragma unroll
       for (int r = 0; r < rows; ++r) {
-        if (!share.is_there || !sizes.has(share.first + r)) continue;
+        if (!share.finishes || !sizes.has(share.first + r)) continue;
         y[sizes.place(sizes.steps, share.first + r) + share.element] = cells[r].c;
       }
     }
@@ -133,16 +193,22 @@ struct AllSteps {
   }
 
  private:
+  // What a step reads beside the states: the shares of the input, and the bias, with which the sums begin. Early, so that
+  // it is there when the sums are.
+  __device__ void read_inputs(std::int64_t t, std::int64_t sequence, int element, T* inputs, T* z) const {
+    const T* const from = x + sizes.place(t, sequence, gate_count(kind)) + element;
+#pragma unroll
+    for (int gate = 0; gate < gate_count(kind); ++gate) {
+      inputs[gate] = sizes.has(sequence) ? from[gate * sizes.n] : T(0);
+      if (bias != nullptr) z[gate] = bias[gate * sizes.n + element];
+    }
+  }
   // A step of one sequence.
-  __device__ void take(std::int64_t t, std::int64_t sequence, int element, std::int64_t length, const T* z,
-                       NewCell<T>& cell) const {
+  __device__ void take(std::int64_t t, std::int64_t sequence, int element, std::int64_t length, const T* inputs,
+                       const T* z, NewCell<T>& cell) const {
     const int n = sizes.n;
     if (t < length) {
-      T shares[kept_gates];
-      const T* const from = x + sizes.place(t, sequence, gate_count(kind)) + element;
-#pragma unroll
-      for (int gate = 0; gate < gate_count(kind); ++gate) shares[gate] = from[gate * n];
-      cell = next_cell<kind>(shares, z, cell.h, cell.c);
+      cell = next_cell<kind>(inputs, z, cell.h, cell.c);
     } else {
 #pragma unroll
       for (T& gate : cell.gates) gate = 0;
@@ -160,10 +226,12 @@ struct AllSteps {
 template <RecurrentKind kind, class T, int rows>
 struct AllGradients {
   Sizes sizes;
+  Groups groups;
   T *dx, *dz, *dh, *dc;  // dz is null if it is dx
   const T *dy, *weight, *gates, *y, *c, *c_before, *h_before;
 
-  explicit AllGradients(const KernelCall& call) : sizes(call, call.shape(has_gates(kind) ? 3 : 2)) {
+  explicit AllGradients(const KernelCall& call)
+      : sizes(call, call.shape(has_gates(kind) ? 3 : 2)), groups(sizes.groups(rows)) {
     OperandsInOrder<T> operands(call);
     dx = operands.next();
     dz = operands.next(has_gru_dz);
@@ -181,49 +249,48 @@ struct AllGradients {
   template <class Team>
   __device__ void operator()(Team team, std::int64_t item) const {
     constexpr int gate_parts = gate_count(kind);
-    __shared__ T parts[rows * gate_parts * block_threads];  // of the gradients of the gates
-    const int n = sizes.n;
-    const Share<rows> share(item, n);
+    __shared__ T of_gates[rows * gate_parts * block_threads];  // the gradients of a step's gates
+    __shared__ T room[rows * block_threads];
+    const int n = sizes.n, terms = gate_parts * n;
+    const Share<rows> share(item, groups);
+    T* const of_group = of_gates + share.group * rows * terms;
     CellGradients<T> grads[rows];  // of which h and c are carried from step to step
     std::int64_t lengths[rows];
 #pragma unroll
     for (int r = 0; r < rows; ++r) {
       const std::int64_t sequence = share.first + r;
       lengths[r] = sizes.length(sequence);
-      if (has_c && share.is_there && sizes.has(sequence)) {
+      if (has_c && share.finishes && sizes.has(sequence)) {
         grads[r].c = dy[sizes.place(sizes.steps, sequence) + share.element];
       }
     }
     for (std::int64_t s = sizes.steps - 1; s >= 0; --s) {
-      if (share.is_there) {
+      if (share.finishes) {
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
           if (sizes.has(share.first + r)) take(s, share.first + r, share.element, lengths[r], grads[r]);
 #pragma unroll
           for (int gate = 0; gate < gate_parts; ++gate) {
-            parts[((share.place + r) * gate_parts + gate) * n + share.element] = grads[r].dz[gate];
+            of_group[r * terms + gate * n + share.element] = grads[r].dz[gate];
           }
         }
       }
       team.meet();
+      T sums[rows][1] = {};
       if (share.is_there) {
-        T sums[rows] = {};
-        const T* column = weight + share.element;
-#pragma unroll 8
-        for (int k = 0; k < gate_parts * n; ++k, column += n) {
-          const T factor = __ldg(column);
-#pragma unroll
-          for (int r = 0; r < rows; ++r) sums[r] += parts[(share.place + r) * gate_parts * n + k] * factor;
-        }
-#pragma unroll
-        for (int r = 0; r < rows; ++r) grads[r].h += sums[r];
+        add_products(sums, weight + share.element, 0, n, share.begin(groups, terms), share.end(groups, terms),
+                     [&](int r, int k) { return of_group[r * terms + k]; });
       }
-      team.meet();
+      add_parts(team, sums, room, groups, share);
+      if (groups.parts == 1) team.meet();  // the next step's gradients come there
+      if (!share.finishes) continue;
+#pragma unroll
+      for (int r = 0; r < rows; ++r) grads[r].h += sums[r][0];
     }
 #pragma unroll
     for (int r = 0; r < rows; ++r) {
       const std::int64_t sequence = share.first + r;
-      if (!share.is_there || !sizes.has(sequence)) continue;
+      if (!share.finishes || !sizes.has(sequence)) continue;
       dh[sequence * n + share.element] = grads[r].h;
       if constexpr (has_c) dc[sequence * n + share.element] = grads[r].c;
     }
@@ -275,16 +342,15 @@ struct AllGradients {
 // Threads with several sequences read the weight once for all of them, but leave multiprocessors idle where there are few.
 template <template <RecurrentKind, class, int> class Body>
 void run_all(const KernelCall& call, int) {
-  constexpr std::int64_t few_blocks = 32;
+  constexpr std::int64_t few_sequences = 64;
   visit_floating(call.dtype(0), [&]<class T>(T) {
     visit_kind(call.attributes<RecurrentAttributes>().kind, [&]<RecurrentKind kind>() {
       const auto launch_rows = [&]<int rows>(std::integral_constant<int, rows>) {
         const Body<kind, T, rows> body(call);
-        const std::int64_t of_block = Share<rows>::slots(body.sizes.n) * rows;
+        const std::int64_t of_block = body.groups.count * rows;
         for_teams<block_threads>(call, (body.sizes.sequences + of_block - 1) / of_block, body);
       };
-      const Sizes sizes = Body<kind, T, 1>(call).sizes;
-      if (sizes.sequences <= few_blocks * Share<1>::slots(sizes.n)) {
+      if (Body<kind, T, 1>(call).sizes.sequences <= few_sequences) {
         return launch_rows(std::integral_constant<int, 1>());
       }
       launch_rows(std::integral_constant<int, 4>());

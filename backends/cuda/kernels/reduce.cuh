@@ -162,14 +162,8 @@ inline std::int64_t reduce_scratch_bytes(Lines lines) {
 // A team for each chunk.
 template <class Body>
 void for_chunks(const KernelCall& call, const Chunks& chunks, const Body& body) {
-  const std::int64_t axis = chunks.lines.axis;
-  if (chunks.lines.inner > 1) {
-    for_teams<1>(call, chunks.count(), body);
-  } else if (axis > 16 && axis <= 128) {
-    for_teams<8>(call, chunks.count(), body);  // a warp has four lines
-  } else {
-    for_teams_of(axis, call, chunks.count(), body);
-  }
+  if (chunks.lines.inner > 1) return for_teams<1>(call, chunks.count(), body);
+  for_teams_of(chunks.lines.axis, call, chunks.count(), body);
 }
 
 // `partials`: null for finish() of each line, which is one chunk.

@@ -47,9 +47,9 @@ struct RecurrentAttributes {
   std::array<std::uint8_t, 3> padding{};
 };
 // Whether a kernel of all steps takes a layer of so many sequences and a state of n elements: a thread has an element, and
-// blocks of threads read the weight in every step.
+// blocks of threads read the weight in every step. With a larger weight steps take longer than their launches.
 constexpr bool takes_all_steps(RecurrentKind kind, std::int64_t sequences, std::int64_t n, std::int64_t element_bytes) {
-  constexpr std::int64_t most_elements = 256, most_weight_bytes = 1 << 20, most_bytes = 256 << 20;
+  constexpr std::int64_t most_elements = 256, most_weight_bytes = 256 << 10, most_bytes = 256 << 20;
   const std::int64_t weight_bytes = gate_count(kind) * n * n * element_bytes;
   return n > 0 && n <= most_elements && weight_bytes <= most_weight_bytes && sequences <= most_bytes / weight_bytes;
 }

@@ -8,7 +8,9 @@ TEST(CpuBackend, HasAKernelForEveryOperation) {
   const Backend& backend = cpu_backend();
   for (int op = 0; op < op_count; ++op) {
     if (op == static_cast<int>(Op::elementwise)) continue;
-    EXPECT_NE(backend.kernels[static_cast<std::size_t>(op)].run, nullptr) << op_name(static_cast<Op>(op), nullptr);
+    const bool is_made_of_others = op == static_cast<int>(Op::recurrent) || op == static_cast<int>(Op::recurrent_grad);
+    EXPECT_EQ(backend.kernels[static_cast<std::size_t>(op)].run == nullptr, is_made_of_others)
+        << op_name(static_cast<Op>(op), nullptr);
   }
   for (const Kernel& kernel : backend.elementwise) EXPECT_NE(kernel.run, nullptr);
 }

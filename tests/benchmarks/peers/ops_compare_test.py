@@ -185,8 +185,7 @@ class Ops(unittest.TestCase):
         def asked(op):
             return json.dumps(ops.Cell(op, "", op, (("normal", (2, 3)),), {"by": 2}, False)._asdict())
 
-        with mock.patch.object(op_worker, "MEASURED_S", 0):
-            answers = list(op_worker.answers(System, [asked("twice"), asked("twice"), asked("none"), asked("twice")]))
+        answers = list(op_worker.answers(System, [asked("twice"), asked("twice"), asked("none"), asked("twice")], 0))
         self.assertEqual(made, [("normal", (2, 3), False)] * 3)
         self.assertEqual(["seconds" in answer for answer in answers], [True, True, False, True])
 

@@ -38,6 +38,15 @@ DeviceCases movement_cases() {
          }
          return results;
        }},
+      {"concat_of_many",
+       {Op::concat},
+       [](Inputs& in) {
+         std::vector<Tensor> parts;
+         for (const std::int64_t width : {3, 1, 0, 2, 5, 1, 1, 4, 7, 0, 2, 1, 3, 1, 1, 2, 6}) {
+           parts.push_back(in.parameter({9, width, 3}));
+         }
+         return with_gradients(in, concat(parts, 1), parts);
+       }},
       {"concat",
        {Op::concat},
        [](Inputs& in) {

@@ -14,8 +14,8 @@ struct Layer {
   bool has_biases, has_lengths;
   std::int64_t sequences = 6, hidden = 70;
 };
-constexpr std::int64_t many_sequences = 39, large_hidden = 200;  // of which a thread takes several
-constexpr std::int64_t too_large_hidden = 257;                   // for one operation
+constexpr std::int64_t many_sequences = 70;     // of which a thread takes several
+constexpr std::int64_t too_large_hidden = 257;  // for one operation
 
 nn::RecurrentWeights weights_of(Inputs& in, const Layer& layer) {
   const std::int64_t hidden = layer.hidden, width = layer.gates * hidden;
@@ -104,9 +104,9 @@ DeviceCases sequence_cases() {
       ctc_case("ctc_of_no_targets", {5, 2, 3, 0}, 1),
       layer_case<nn::LSTM>("lstm_of_lengths", {.gates = 4, .has_biases = false, .has_lengths = true}),
       layer_case<nn::RNN>("rnn_of_one_element", {1, true, false, 300, 1}),
-      layer_case<Relu>("rnn_relu_of_many_sequences", {1, false, true, many_sequences, large_hidden}),
-      layer_case<nn::GRU>("gru_of_many_sequences", {3, true, true, many_sequences, large_hidden}),
-      layer_case<nn::LSTM>("lstm_of_many_sequences", {4, true, true, many_sequences, 181}),
+      layer_case<Relu>("rnn_relu_of_many_sequences", {1, false, true, many_sequences, 181}),
+      layer_case<nn::GRU>("gru_of_many_sequences", {3, true, true, many_sequences, 104}),
+      layer_case<nn::LSTM>("lstm_of_many_sequences", {4, true, true, many_sequences, 90}),
       layer_case<nn::RNN>("rnn_step_by_step", {1, true, true, 3, too_large_hidden}),
       layer_case<Relu>("rnn_relu_step_by_step", {1, true, false, 3, too_large_hidden}),
       layer_case<nn::GRU>("gru_step_by_step", {3, false, true, 3, too_large_hidden}),
