@@ -20,10 +20,11 @@ struct Groups {
   Groups(std::int64_t elements, std::int64_t groups_of_all)
       : n(static_cast<int>(elements)),
         count(static_cast<int>(std::clamp<std::int64_t>(groups_of_all / busy_blocks, 1, block_threads / n))),
-        parts(block_threads / n / count) {}
+        parts(std::clamp(n / fewest_terms, 1, block_threads / n / count)) {}
 
  private:
   static constexpr std::int64_t busy_blocks = 132;
+  static constexpr int fewest_terms = 8;  // of a part, which costs a barrier
 };
 template <int rows>
 struct Share {
@@ -51,7 +52,7 @@ struct Share {
 template <int rows, int columns, class T, class State>
 __device__ void add_products(T (&sums)[rows][columns], const T* matrix, int distance, int width, int begin, int end,
                              State state) {
-  constexpr int at_once = 32 / columns;
+  constexpr int at_once = columns == 1 ? 16 : 8;
   for (int k = begin; k < end; k += at_once) {
     T factors[at_once][columns];
 #pragma unroll
