@@ -111,12 +111,10 @@ Tensor share_of_state(const RecurrentCall& call, const Tensor& h) {
   return z;
 }
 
-Tensor run_steps(const RecurrentCall& call, const Layer& layer, const Kept* kept) {
-  const NoGrad no_grad;
+// `inputs`: the shares of the inputs of all steps. `kept`: null if there will be no gradient.
+void run_step_by_step(const RecurrentCall& call, const Layer& layer, const Tensor& inputs, const Tensor& y,
+                      const Kept* kept) {
   const Steps& steps = layer.steps;
-  const Tensor inputs = share_of_input(call);
-  const std::int64_t extra = layer.has_c() ? 1 : 0;
-  Tensor y = make_like(call.x, {steps.count() + extra, layer.state[0], layer.state[1]});
   Tensor h = call.h, c = call.c;
   for (std::int64_t t = steps.first(); steps.has(t); t = steps.after(t)) {
     const bool is_first = t == steps.first();
@@ -139,21 +137,17 @@ Tensor run_steps(const RecurrentCall& call, const Layer& layer, const Kept* kept
     if (layer.has_c()) c = new_c;
   }
   if (layer.has_c()) submit(Op::copy, {finishes(row(y, steps.count())), reads(c)}, NoAttributes{}, call.where);
-  return y;
 }
 
-Tensor run_all_steps(const RecurrentCall& call, const Layer& layer, const Kept* kept) {
-  const NoGrad no_grad;
-  const Tensor x = share_of_input(call);
-  const std::int64_t extra = layer.has_c() ? 1 : 0;
-  Tensor y = make_like(call.x, {layer.steps.count() + extra, layer.state[0], layer.state[1]});
+void run_at_once(const RecurrentCall& call, const Layer& layer, const Tensor& inputs, const Tensor& y,
+                 const Kept* kept) {
   OperandList list;
   list.add(writes(y));
   if (kept != nullptr) {
     list.add_writes(kept->c);
     list.add_writes(kept->gates);
   }
-  list.add(reads(x));
+  list.add(reads(inputs));
   list.add(reads(call.weight_hh));
   list.add_reads(call.bias_hh);
   list.add(reads(call.h));
@@ -163,6 +157,18 @@ Tensor run_all_steps(const RecurrentCall& call, const Layer& layer, const Kept* 
   attributes.has_bias = call.bias_hh.defined();
   attributes.is_kept = kept != nullptr;
   submit(Op::recurrent, list, attributes, call.where);
+}
+
+Tensor run(const RecurrentCall& call, const Layer& layer, const Kept* kept) {
+  const NoGrad no_grad;
+  const Tensor inputs = share_of_input(call);
+  const std::int64_t extra = layer.has_c() ? 1 : 0;
+  Tensor y = make_like(call.x, {layer.steps.count() + extra, layer.state[0], layer.state[1]});
+  if (is_one_operation(layer, call.x)) {
+    run_at_once(call, layer, inputs, y, kept);
+  } else {
+    run_step_by_step(call, layer, inputs, y, kept);
+  }
   return y;
 }
 
@@ -193,7 +199,7 @@ class RecurrentBackward {
     s.dx = make_like(dy, layer_.of_all_steps(row_of_gates));
     s.dz = layer_.kind == RecurrentKind::gru ? make_like(dy, layer_.of_all_steps(row_of_gates)) : s.dx;
     if (is_one_operation(layer_, dy)) {
-      go_all_steps(dy, weight, gradients, s);
+      go_at_once(dy, weight, gradients, s);
     } else {
       go_step_by_step(dy, weight, gradients, s);
     }
@@ -211,12 +217,13 @@ class RecurrentBackward {
 
  private:
   struct StepGradients {
-    Tensor dx, dz;       // of the gates of all steps
-    Tensor h, c;         // of the state before; step by step, of h what goes around the product with the weight
-    Tensor from_next{};  // what comes through it, step by step
+    Tensor dx, dz;  // of the gates of all steps
+    // Of the state before the step at hand. Step by step, h has what goes around the product with the weight, and from_next
+    // what comes through it.
+    Tensor h, c, from_next{};
   };
 
-  void go_all_steps(const Tensor& dy, const Tensor& weight, Gradients& gradients, StepGradients& s) const {
+  void go_at_once(const Tensor& dy, const Tensor& weight, Gradients& gradients, StepGradients& s) const {
     const bool is_gru = layer_.kind == RecurrentKind::gru;
     const Tensor lengths = lengths_.is_there() ? gradients.read(lengths_) : Tensor();
     s.h = make_like(dy, layer_.state);
@@ -332,12 +339,11 @@ Tensor recurrent(const RecurrentCall& call) {
   check_alike("recurrent", {x, {"h", *call.h.impl()}});
   const Layer layer{call.kind, Steps(call.x.size(0), call.is_backward), call.h.shape()};
   const bool is_recorded = records(call.x, call.weight_ih, call.bias_ih, call.weight_hh, call.bias_hh, call.h, call.c);
-  const bool is_one = is_one_operation(layer, call.x);
-  if (!is_recorded) return is_one ? run_all_steps(call, layer, nullptr) : run_steps(call, layer, nullptr);
+  if (!is_recorded) return run(call, layer, nullptr);
   Kept kept;
   if (layer.has_gates()) kept.gates = make_like(call.x, layer.of_all_steps(layer.gates()));
   if (layer.has_c()) kept.c = make_like(call.x, layer.of_all_steps(layer.state));
-  Tensor y = is_one ? run_all_steps(call, layer, &kept) : run_steps(call, layer, &kept);
+  Tensor y = run(call, layer, &kept);
   record(Recorded(Op::recurrent_cell).as("recurrent"), call.where, y,
          {call.x, call.weight_ih, call.bias_ih, call.weight_hh, call.bias_hh, call.h, call.c},
          differentiable(RecurrentBackward(call, layer, y, kept)));

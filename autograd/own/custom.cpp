@@ -51,10 +51,9 @@ Device checked_device(const char* name, std::span<const Tensor> inputs, const Cu
     }
   }
   if (device.type == DeviceType::cuda && options.cuda == nullptr) {
-    throw_error(name,
-                fmt::format("has no kernel for {}, which CustomOptions::cuda would give; to(\"cpu\") copies a tensor "
-                            "to the CPU, which has one",
-                            device.str()));
+    throw_error(name, fmt::format("has no kernel for {}: CustomOptions::cuda is empty; to(\"cpu\") copies a tensor "
+                                  "to the CPU, which has one",
+                                  device.str()));
   }
   return device;
 }

@@ -6,6 +6,7 @@ import torch
 from system_pytorch import use_gpu
 from torch import nn
 from torch.nn import functional
+from workloads import type_of
 
 VERSION = torch.__version__
 set_threads = torch.set_num_threads
@@ -57,15 +58,15 @@ def layer(kind):
     return make
 
 
-def update(kind, is_for_gpus=True, **options):
-    """In one pass over each parameter, where PyTorch has that."""
+def update(kind, fused_on=("cpu", "cuda"), **options):
+    """In one pass over each parameter on the types of devices for which PyTorch has that."""
 
     def make(operands):
         parameters = [nn.Parameter(x) for x in operands]
-        is_fused = True if is_for_gpus or device == "cpu" else None
+        fused = {"fused": True} if type_of(device) in fused_on else {}
         for parameter in parameters:
             parameter.grad = torch.ones_like(parameter)
-        return kind(parameters, fused=is_fused, **options).step, []
+        return kind(parameters, **fused, **options).step, []
 
     return make
 
@@ -89,8 +90,8 @@ MADE = {
     "momentum": update(torch.optim.SGD, lr=0.01, momentum=0.9),
     "adam": update(torch.optim.Adam),
     "adamw": update(torch.optim.AdamW),
-    "adagrad": update(torch.optim.Adagrad, is_for_gpus=False),
-    "rmsprop": update(torch.optim.RMSprop, foreach=True),
+    "adagrad": update(torch.optim.Adagrad, fused_on=("cpu",)),
+    "rmsprop": update(torch.optim.RMSprop, fused_on=(), foreach=True),
 }
 
 

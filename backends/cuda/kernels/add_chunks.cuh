@@ -1,4 +1,4 @@
-// Adds up what chunks of a sum have come to. Internal.
+// Adds up the partial sums of chunks. Internal.
 #pragma once
 
 #include <cstdint>

@@ -52,8 +52,8 @@ ImageTiles image_tiles(const ConvExtents& e, DType dtype) {
   return {e.batch, e.out_plane(), e.channels * e.taps(), dtype};
 }
 
-// `results` and `depth`: of a pixel in a group, of an image's `pixels`. The planes of x are matrices as they are if the kernel has one element,
-// and those of y always; products need some pixels, whose number keeps the matrices aligned.
+// A pixel has `results` of `depth` terms in each group, and an image has `pixels`. The planes of x are matrices as they are
+// if the kernel has one element, and those of y always; products need some pixels, whose number keeps the matrices aligned.
 Way way_of(const ConvExtents& e, std::int64_t pixels, std::int64_t results, std::int64_t depth, DType dtype) {
   constexpr std::int64_t fewest_pixels = 64;  // of a product
   // A thread adds up a whole sum, so that long ones need many pixels to keep a GPU busy.
@@ -254,19 +254,20 @@ ConvExtents weight_extents(const KernelCall& call) { return {call, 1, 0, 2}; }
 std::int64_t parts_of(const KernelCall& call, const ConvExtents& e) { return call.shape(0)[0] / e.groups; }
 // A product of few results has too few blocks for a GPU. So the pixels of a batch without parts are cut into pieces, whose
 // products run at once, and are added up afterwards.
-std::int64_t pieces_of(const KernelCall& call, const ConvExtents& e) {
-  constexpr std::int64_t wanted_results = 1 << 20, fewest_pixels = 512;  // of all pieces; of a piece
-  if (parts_of(call, e) > 1) return 1;
-  const std::int64_t most =
-      std::clamp<std::int64_t>(e.batch * e.out_plane() / fewest_pixels, 1, max_batches / e.groups);
-  return std::clamp<std::int64_t>(wanted_results / std::max<std::int64_t>(call.numel(0), 1), 1, most);
-}
 Tiles weight_tiles(const KernelCall& call, const ConvExtents& e) {
+  constexpr std::int64_t wanted_results = 1 << 20;  // of all pieces
   const std::int64_t parts = parts_of(call, e);
-  return {pixels_of(e, parts).of_largest_part(), parts * elements_of_pixel(e), call.dtype(0), pieces_of(call, e)};
+  const std::int64_t wanted = parts > 1 ? 1 : wanted_results / std::max<std::int64_t>(call.numel(0), 1);
+  return {pixels_of(e, parts).of_largest_part(), parts * elements_of_pixel(e), call.dtype(0),
+          std::clamp<std::int64_t>(wanted, 1, max_batches / e.groups)};
 }
 std::int64_t weight_tile_elements(const KernelCall& call, const ConvExtents& e) {
-  return parts_of(call, e) * elements_of_pixel(e) * weight_tiles(call, e).all_pieces();
+  return parts_of(call, e) * elements_of_pixel(e) * weight_tiles(call, e).tile_width();
+}
+// What the pieces' products come to, behind the matrices of a tile.
+template <class T>
+T* products_of_pieces(const KernelCall& call, const ConvExtents& e) {
+  return reinterpret_cast<T*>(call.scratch + multiply_scratch_bytes) + weight_tile_elements(call, e);
 }
 bool weight_is_direct(const KernelCall& call, const ConvExtents& e) {
   // Without images there is no product, whose result would be zero.
@@ -280,7 +281,7 @@ void weight_by_tiles(const KernelCall& call, const ConvExtents& e) {
   const ConvPixels pixels = pixels_of(e, parts);
   const Tiles tiles = weight_tiles(call, e);
   T* const dw = call.data<T>(0);
-  T* const products = tiles.pieces == 1 ? dw : TileMatrices<T>(call, weight_tile_elements(call, e)).second;
+  T* const products = tiles.pieces == 1 ? dw : products_of_pieces<T>(call, e);
   tiles.each([&](const Tile& tile) {
     const std::int64_t batches = parts * tile.pieces * e.groups;
     const TileMatrices<T> tile_of(call, batches * depth * tile.width);
@@ -306,7 +307,7 @@ void run_conv_weight(const KernelCall& call, int) {
 std::int64_t weight_scratch_bytes(const KernelCall& call) {
   const ConvExtents e = weight_extents(call);
   if (weight_is_direct(call, e)) return conv_weight_direct_scratch_bytes(call, e);
-  const std::int64_t pieces = pieces_of(call, e), products = pieces == 1 ? 0 : pieces * call.numel(0);
+  const std::int64_t pieces = weight_tiles(call, e).pieces, products = pieces == 1 ? 0 : pieces * call.numel(0);
   return multiply_scratch_bytes + tile_bytes(1, weight_tile_elements(call, e) + products, call.dtype(0));
 }
 

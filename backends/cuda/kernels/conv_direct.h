@@ -9,7 +9,8 @@
 
 namespace asyncgrad::detail::cuda {
 
-// Whether sums of `depth` terms, of which a group has `outputs` for each pixel, are computed here.
+// Whether sums of `depth` terms, of which a group has `outputs` for each pixel, may be computed here. conv.cu leaves out
+// what has too few pixels.
 constexpr bool conv_is_direct(std::int64_t outputs, std::int64_t depth) {
   constexpr std::int64_t few_outputs = 8, max_depth = 1024;
   return outputs <= few_outputs && depth <= max_depth;

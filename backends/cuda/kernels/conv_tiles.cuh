@@ -21,24 +21,26 @@ constexpr std::int64_t max_tile_bytes = std::int64_t{64} << 20;
 constexpr int pixels_at_once = 4;  // of a thread; the width of every tile is a multiple
 
 // How pixels are cut into tiles, whose matrices have `elements` elements for each pixel: those take 64 MiB at most, or
-// what a few pixels take. Smaller ones would stay in a GPU's cache, but take more launches, which costs more.
+// what a few pixels take. Smaller ones would stay in a GPU's cache, but take more launches, which costs more. A tile is
+// cut into `most_pieces` pieces, or fewer if these would be small.
 struct Tiles {
-  std::int64_t pixels, width, pieces;
+  std::int64_t pixels, width, pieces;  // of all, of a piece, of a tile
 
-  Tiles(std::int64_t all, std::int64_t elements, DType dtype, std::int64_t pieces_of_tile = 1)
-      : pixels(all), pieces(pieces_of_tile) {
+  Tiles(std::int64_t all, std::int64_t elements, DType dtype, std::int64_t most_pieces = 1) : pixels(all) {
+    constexpr std::int64_t fewest_pixels = 512;  // of a piece
     constexpr std::int64_t wanted = 32;
     const std::int64_t most = max_tile_bytes / (elements * static_cast<std::int64_t>(size_bytes(dtype)));
     const std::int64_t multiple = most < wanted ? pixels_at_once : wanted;  // all matrices are aligned
     const std::int64_t widest = std::max(most / multiple * multiple, multiple);
     const std::int64_t count = std::max<std::int64_t>(1, (pixels + widest - 1) / widest);
+    pieces = std::clamp<std::int64_t>((pixels + count - 1) / count / fewest_pixels, 1, most_pieces);
     const std::int64_t pieces_of_all = count * pieces;
     width = ((pixels + pieces_of_all - 1) / pieces_of_all + multiple - 1) / multiple * multiple;
   }
-  std::int64_t all_pieces() const { return pieces * width; }  // the width of a tile
+  std::int64_t tile_width() const { return pieces * width; }
   template <class Function>
   void each(Function function) const {
-    for (std::int64_t begin = 0; begin < pixels; begin += all_pieces()) function(Tile{begin, width, pieces});
+    for (std::int64_t begin = 0; begin < pixels; begin += tile_width()) function(Tile{begin, width, pieces});
   }
 };
 
@@ -149,7 +151,7 @@ void unfold(const KernelCall& call, T* columns, const T* x, std::int64_t channel
   });
 }
 
-// columns (parts, channels, pixels of the tile) = a tensor of outputs.
+// columns (parts or pieces, channels, pixels) = the tile's pixels of a tensor of outputs.
 template <class T>
 void unfold_outputs(const KernelCall& call, T* columns, const T* y, std::int64_t channels, const ConvPixels& pixels,
                     const Tile& tile) {

@@ -22,7 +22,7 @@ __device__ T tanh_derivative(T y) {
   return T(1) - y * y;
 }
 
-// What a kind of layer does not have is 0: c of all but an LSTM, the gates of an RNN.
+// c is 0 unless the layer is an LSTM, and the gates of an RNN are 0.
 template <class T>
 struct NewCell {
   T h = 0, c = 0;

@@ -1,6 +1,7 @@
 // All steps of a recurrent layer in one launch, for layers so small that a launch takes longer than a step. A block takes
 // some sequences through all steps: it shares their states, which its threads multiply by the columns of the weight.
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 
 #include "asyncgrad/backends/cuda/families.h"
@@ -11,6 +12,10 @@
 namespace asyncgrad::detail::cuda {
 
 namespace {
+
+constexpr std::size_t most_shared_bytes = 48 << 10;  // of a block, which the compiler lays out
+
+static_assert(most_elements_of_all_steps <= block_threads, "a thread has one element of a state at most");
 
 // How a block's threads share some sequences: those of a group take one element of the state of `rows` sequences each,
 // several threads add up parts of a sum, and the first of them finishes it.
@@ -28,9 +33,11 @@ struct Groups {
 };
 template <int rows>
 struct Share {
-  std::int64_t first;        // sequence
-  int element, group, part;  // the part of sums
-  bool is_there, finishes;   // else the thread is left over; whether it finishes sums
+  std::int64_t first;  // sequence
+  int element, group;
+  int part;       // of each sum
+  bool is_there;  // takes part; the others are left over
+  bool finishes;  // adds up the parts, and writes the results
 
   __device__ Share(std::int64_t item, const Groups& groups) {
     const auto thread = static_cast<int>(threadIdx.x);
@@ -69,7 +76,8 @@ __device__ void add_products(T (&sums)[rows][columns], const T* matrix, int dist
       for (int r = 0; r < rows; ++r) {
         const T factor = state(r, k + i);
 #pragma unroll
-        for (int column = 0; column < columns; ++column) sums[r][column] += factor * factors[i][column];
+        for (int column = 0; column < columns; ++column)
+          sums[r][column] = std::fma(factor, factors[i][column], sums[r][column]);
       }
     }
   }
@@ -96,7 +104,7 @@ __device__ void add_parts(Team team, T (&sums)[rows][columns], T* room, const Gr
   }
 }
 
-// What both directions know of a layer.
+// What the forward kernel and the gradient's know of a layer.
 struct Sizes {
   std::int64_t steps, sequences;
   int n;
@@ -147,6 +155,7 @@ struct AllSteps {
     constexpr int gate_parts = gate_count(kind);
     __shared__ T states[2][rows * block_threads];  // a step reads one half while the next one's is written
     __shared__ T room[rows * gate_parts * block_threads];
+    static_assert(sizeof states + sizeof room <= most_shared_bytes);
     const int n = sizes.n;
     const Share<rows> share(item, groups);
     NewCell<T> cells[rows];
@@ -252,6 +261,7 @@ struct AllGradients {
     constexpr int gate_parts = gate_count(kind);
     __shared__ T of_gates[rows * gate_parts * block_threads];  // the gradients of a step's gates
     __shared__ T room[rows * block_threads];
+    static_assert(sizeof of_gates + sizeof room <= most_shared_bytes);
     const int n = sizes.n, terms = gate_parts * n;
     const Share<rows> share(item, groups);
     T* const of_group = of_gates + share.group * rows * terms;

@@ -29,9 +29,9 @@ struct AttentionAttributes {
   MathMode math = MathMode::float32;
   std::array<std::uint8_t, 5> padding{};
 };
-// One step of a recurrent layer, where x is its input's share of the gates and z is that of h before. Sequences that
-// are no longer than `step` keep h and c. An LSTM has c. It and a GRU keep their gates' values for the gradient. A
-// GRU's dz differs from dx. Or all steps, where z = h before times the weight, plus the bias.
+// One step of a recurrent layer, where x is its input's share of the gates and z is that of h before; or all of its steps,
+// each of which computes z: h before times the weight, plus the bias. Sequences that are no longer than a step's number
+// keep h and c. An LSTM has c. It and a GRU keep their gates' values for the gradient. A GRU's dz differs from dx.
 enum class RecurrentKind : std::uint8_t { tanh, relu, gru, lstm };
 constexpr int gate_count(RecurrentKind kind) {
   return kind == RecurrentKind::lstm ? 4 : kind == RecurrentKind::gru ? 3 : 1;
@@ -48,10 +48,12 @@ struct RecurrentAttributes {
 };
 // Whether a kernel of all steps takes a layer of so many sequences and a state of n elements: a thread has an element, and
 // blocks of threads read the weight in every step. With a larger weight steps take longer than their launches.
+inline constexpr std::int64_t most_elements_of_all_steps = 256;
 constexpr bool takes_all_steps(RecurrentKind kind, std::int64_t sequences, std::int64_t n, std::int64_t element_bytes) {
-  constexpr std::int64_t most_elements = 256, most_weight_bytes = 256 << 10, most_bytes = 256 << 20;
+  constexpr std::int64_t most_weight_bytes = 256 << 10, most_bytes = 256 << 20;
   const std::int64_t weight_bytes = gate_count(kind) * n * n * element_bytes;
-  return n > 0 && n <= most_elements && weight_bytes <= most_weight_bytes && sequences <= most_bytes / weight_bytes;
+  return n > 0 && n <= most_elements_of_all_steps && weight_bytes <= most_weight_bytes &&
+         sequences <= most_bytes / weight_bytes;
 }
 
 }  // namespace asyncgrad::detail

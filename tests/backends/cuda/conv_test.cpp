@@ -57,6 +57,17 @@ TEST(CudaConv, TakesLittleScratchMemory) {
   }
 }
 
+// Though the products of a weight with few elements are cut into many pieces.
+TEST(CudaConv, TakesLittleScratchMemoryForPieces) {
+  const std::int64_t most = detail::cuda::multiply_scratch_bytes + (std::int64_t{80} << 20);
+  for (const DType dtype : {float32, float64}) {
+    const Shape x{16, 128, 256, 256}, w{1, 128, 3, 3}, y{16, 1, 256, 256};
+    EXPECT_LE(scratch_bytes(detail::Op::conv_weight, dtype, w, x, y, 1), most);
+    const Shape plain{1024, 1, 224, 224}, points{64, 1, 1, 1}, results{1024, 64, 224, 224};
+    EXPECT_LE(scratch_bytes(detail::Op::conv_weight, dtype, points, plain, results, 1), most);
+  }
+}
+
 // Of tiles, whose places would not be numbers of 32 bits, there are none.
 TEST(CudaConv, ComputesHugePlanesDirectly) {
   const Shape x{1, 64, 50000, 50000}, w{256, 64, 3, 3}, y{1, 256, 49998, 49998};

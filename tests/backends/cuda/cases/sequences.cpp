@@ -15,6 +15,7 @@ struct Layer {
   std::int64_t sequences = 6, hidden = 70;
 };
 constexpr std::int64_t many_sequences = 70;     // of which a thread takes several
+constexpr std::int64_t full_blocks = 1061;      // sequences: so many that a block takes several groups of them
 constexpr std::int64_t too_large_hidden = 257;  // for one operation
 
 nn::RecurrentWeights weights_of(Inputs& in, const Layer& layer) {
@@ -107,6 +108,9 @@ DeviceCases sequence_cases() {
       layer_case<Relu>("rnn_relu_of_many_sequences", {1, false, true, many_sequences, 181}),
       layer_case<nn::GRU>("gru_of_many_sequences", {3, true, true, many_sequences, 104}),
       layer_case<nn::LSTM>("lstm_of_many_sequences", {4, true, true, many_sequences, 90}),
+      layer_case<nn::RNN>("rnn_of_full_blocks", {1, true, false, full_blocks, 5}),
+      layer_case<nn::GRU>("gru_of_full_blocks", {3, false, true, full_blocks, 17}),
+      layer_case<nn::LSTM>("lstm_of_full_blocks", {4, true, true, full_blocks, 17}),
       layer_case<nn::RNN>("rnn_step_by_step", {1, true, true, 3, too_large_hidden}),
       layer_case<Relu>("rnn_relu_step_by_step", {1, true, false, 3, too_large_hidden}),
       layer_case<nn::GRU>("gru_step_by_step", {3, false, true, 3, too_large_hidden}),
