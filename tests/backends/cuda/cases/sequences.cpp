@@ -61,7 +61,7 @@ DeviceCase layer_case(const char* name, const Layer& layer) {
             const nn::RecurrentWeights weights = weights_of(in, layer);
             return results_of(in, Net({weights}), weights, layer);
           },
-          1e-4};
+          1e-4, layer.gates > 1 && layer.sequences >= many_sequences};
 }
 
 struct CtcSizes {

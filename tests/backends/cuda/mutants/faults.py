@@ -105,7 +105,7 @@ FAULTS = [
           "*max_pool2d*"),
     # --- Recurrent layers
     Fault("the next step's states are written where others read", "kernels/recurrent_steps.cu", "states[s % 2]", "states[0]",
-          "*gru_float32*:*many_sequences_float32*", RACES),
+          "*gru_float32*:*relu_of_many_sequences_float32*", RACES),
     Fault("barrier left out before the gates' next gradients", "kernels/recurrent_steps.cu",
           "if (groups.parts == 1) team.meet();", "", "*relu_of_many_sequences_float32*", RACES),
     Fault("barrier left out before parts of sums are added up", "kernels/recurrent_steps.cu",
