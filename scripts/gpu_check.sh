@@ -4,7 +4,8 @@
 # with PyTorch if it is installed. Writes results/gpu_check*.txt and the parts of benchmarks/RESULTS.md about a GPU;
 # the status is 0 if all passed.
 #
-#   scripts/gpu_check.sh [PART...]     PART: build, tests, sanitizers, training, benchmarks, compare, networks; by default all
+#   scripts/gpu_check.sh [PART...]     PART: build, tests, sanitizers, training, benchmarks, compare, networks, ops;
+#                                      by default all
 #
 # A part takes less than ten minutes, the build on 16 cores. The machine needs CUDA 12.5 or newer with cuBLAS, g++, cmake
 # and ninja; scripts/setup.sh --pack brings the rest. The networks are trained by the Python package, which is built where
@@ -92,7 +93,7 @@ part() {
       step results python3 benchmarks/gpu_results.py
       ;;
     compare) step compare compare_with_peers ;;
-    networks) step networks compare_with_peers --workload networks ;;
+    networks | ops) step "$1" compare_with_peers --workload "$1" ;;
   esac
 }
 check() {
@@ -106,8 +107,8 @@ check() {
   return 1
 }
 for name in "$@"; do # the names become a part of the log's name
-  [[ $name =~ ^(build|tests|sanitizers|training|benchmarks|compare|networks)$ ]] || { echo "There is no part $name." >&2; exit 2; }
+  [[ $name =~ ^(build|tests|sanitizers|training|benchmarks|compare|networks|ops)$ ]] || { echo "There is no part $name." >&2; exit 2; }
 done
 log=results/gpu_check${1:+_$(IFS=_; echo "$*")}.txt
-(($#)) || set -- build tests sanitizers training benchmarks compare networks
+(($#)) || set -- build tests sanitizers training benchmarks compare networks ops
 check "$@" | tee "$log"
