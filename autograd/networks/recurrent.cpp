@@ -84,8 +84,9 @@ struct Kept {
 
 // Whether one operation takes all steps. It computes in the type of its operands, whatever the mode.
 bool is_one_operation(const Layer& layer, const Tensor& like) {
-  return has_kernel(Op::recurrent, like) && takes_all_steps(layer.kind, layer.state[0], layer.state[1],
-                                                            static_cast<std::int64_t>(size_bytes(like.dtype())));
+  return has_kernel(Op::recurrent, like) && has_kernel(Op::recurrent_grad, like) &&
+         takes_all_steps(layer.kind, layer.state[0], layer.state[1],
+                         static_cast<std::int64_t>(size_bytes(like.dtype())));
 }
 
 // A row that is written: the first one written begins its tensor.
@@ -218,8 +219,8 @@ class RecurrentBackward {
  private:
   struct StepGradients {
     Tensor dx, dz;  // of the gates of all steps
-    // Of the state before the step at hand. Step by step, h has what goes around the product with the weight, and from_next
-    // what comes through it.
+    // These are of the state before the step at hand. Step by step, h has what goes around the product with the weight, and
+    // from_next has what comes through it.
     Tensor h, c, from_next{};
   };
 

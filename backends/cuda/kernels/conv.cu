@@ -264,7 +264,7 @@ Tiles weight_tiles(const KernelCall& call, const ConvExtents& e) {
 std::int64_t weight_tile_elements(const KernelCall& call, const ConvExtents& e) {
   return parts_of(call, e) * elements_of_pixel(e) * weight_tiles(call, e).tile_width();
 }
-// What the pieces' products come to, behind the matrices of a tile.
+// The pieces' products lie behind the matrices of a tile.
 template <class T>
 T* products_of_pieces(const KernelCall& call, const ConvExtents& e) {
   return reinterpret_cast<T*>(call.scratch + multiply_scratch_bytes) + weight_tile_elements(call, e);

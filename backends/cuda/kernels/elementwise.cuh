@@ -83,7 +83,7 @@ AxisPlaces<inputs> places_of(const Broadcast& broadcast) {
   return places;
 }
 
-// An element of the result at a time. Inputs may be repeated along any axes.
+// Computes an element of the result at a time. Inputs may be repeated along any axes.
 template <class Formula, class T, class Out>
 struct Broadcasted {
   Out* out;

@@ -1,5 +1,5 @@
-// What one element of a recurrent layer's state becomes, and its gradients. The formulas are those of PyTorch's RNN, GRU
-// and LSTM. Internal.
+// Computes one element of a recurrent layer's state, and its gradients. The formulas are those of PyTorch's RNN, GRU and
+// LSTM. Internal.
 #pragma once
 
 #include <cmath>
@@ -48,7 +48,7 @@ __device__ NewCell<T> next_cell(const T* x, const T* z, T h_before, T c_before) 
   }
 }
 
-// What the gradient of an element reads.
+// Has what the gradient of an element reads; what a kind of layer does not have is 0.
 template <class T>
 struct OldCell {
   T gates[kept_gates] = {};

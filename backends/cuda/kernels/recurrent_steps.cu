@@ -104,7 +104,7 @@ __device__ void add_parts(Team team, T (&sums)[rows][columns], T* room, const Gr
   }
 }
 
-// What the forward kernel and the gradient's know of a layer.
+// The forward kernel and the gradient's know this of a layer.
 struct Sizes {
   std::int64_t steps, sequences;
   int n;
@@ -203,8 +203,8 @@ struct AllSteps {
   }
 
  private:
-  // What a step reads beside the states: the shares of the input, and the bias, with which the sums begin. Early, so that
-  // it is there when the sums are.
+  // Reads what a step needs beside the states: the shares of the input, and the bias, with which the sums begin. It is
+  // called before the sums, so that memory has answered when they are there.
   __device__ void read_inputs(std::int64_t t, std::int64_t sequence, int element, T* inputs, T* z) const {
     const T* const from = x + sizes.place(t, sequence, gate_count(kind)) + element;
 #pragma unroll
@@ -213,7 +213,7 @@ struct AllSteps {
       if (bias != nullptr) z[gate] = bias[gate * sizes.n + element];
     }
   }
-  // A step of one sequence.
+  // Takes a step of one sequence.
   __device__ void take(std::int64_t t, std::int64_t sequence, int element, std::int64_t length, const T* inputs,
                        const T* z, NewCell<T>& cell) const {
     const int n = sizes.n;
@@ -314,7 +314,7 @@ struct AllGradients {
   __device__ T before(std::int64_t s, std::int64_t sequence, int element, const T* all, const T* first) const {
     return s == 0 ? first[sequence * sizes.n + element] : all[sizes.place(sizes.step(s - 1), sequence) + element];
   }
-  // A step of one sequence.
+  // Takes a step of one sequence.
   __device__ void take(std::int64_t s, std::int64_t sequence, int element, std::int64_t length,
                        CellGradients<T>& grad) const {
     const int n = sizes.n;

@@ -31,7 +31,7 @@ struct Axes {
     elements /= taken.extent;
     return taken;
   }
-  // Of those that are left, in out and in, from the first element on.
+  // Returns where the elements of the axes that are left lie in out and in, from the first element on.
   AxisPlaces<2> places() const {
     AxisPlaces<2> places;
     for (int i = 0; i < axes.count; ++i) places.add_axis(axes.axes[i].extent, {axes.axes[i].out, axes.axes[i].in});

@@ -46,9 +46,9 @@ struct RecurrentAttributes {
   bool is_kept = false;  // what the gradient needs is among the results
   std::array<std::uint8_t, 3> padding{};
 };
+inline constexpr std::int64_t most_elements_of_all_steps = 256;  // of a state
 // Whether a kernel of all steps takes a layer of so many sequences and a state of n elements: a thread has an element, and
 // blocks of threads read the weight in every step. With a larger weight steps take longer than their launches.
-inline constexpr std::int64_t most_elements_of_all_steps = 256;
 constexpr bool takes_all_steps(RecurrentKind kind, std::int64_t sequences, std::int64_t n, std::int64_t element_bytes) {
   constexpr std::int64_t most_weight_bytes = 256 << 10, most_bytes = 256 << 20;
   const std::int64_t weight_bytes = gate_count(kind) * n * n * element_bytes;
