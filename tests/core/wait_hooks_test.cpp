@@ -80,13 +80,19 @@ void sleep_in_tile(const detail::KernelCall& call, int) {
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-// The waiting thread may come too late for the tiles of one operation, but not for those of all.
+// It waits once a worker has begun, for it looks for tiles briefly and a worker may take longer to wake up. It may still
+// come too late for the tiles of one operation, but not for those of all.
 TEST_F(WaitHooksTest, AThreadThatWaitsComputesTilesThatAreLeft) {
   set_engine_options({.workers = 2});
   const tests::OtherFill fill({.run = sleep_in_tile, .tiles = [](const detail::KernelCall&) { return 8; }});
   waiting_thread = std::this_thread::get_id();
   tiles_here = 0;
-  for (int round = 0; tiles_here == 0 && round < 1000; ++round) zeros({8}).wait();
+  for (int round = 0; tiles_here == 0 && round < 1000; ++round) {
+    tiles_run = 0;
+    const Tensor x = zeros({8});
+    while (tiles_run == 0) std::this_thread::yield();
+    x.wait();
+  }
   EXPECT_GT(tiles_here.load(), 0);
   EXPECT_EQ(begun, ended);
 }
