@@ -1,4 +1,5 @@
 """Values and types of numbers, beside NumPy: the default type, division, edges, integers that do not fit, names of types, masks."""
+import contextlib
 import gc
 import operator
 import subprocess
@@ -210,10 +211,12 @@ def test_an_array_that_is_shared_keeps_its_size(share):
         assert x.sum().item() == x.size
         del x
     del shared
-    for _ in range(100):
-        ag.wait_all()
+    ag.wait_all()
+    for _ in range(100):  # a thread of the engine may still be giving the last one back
         gc.collect()
-    a.resize(2000, refcheck=False)
+        with contextlib.suppress(ValueError):
+            a.resize(2000, refcheck=False)
+            break
     assert a.size == 2000
 
 
