@@ -9,7 +9,7 @@
 namespace asyncgrad::tests {
 namespace {
 
-constexpr int cuda_programs = is_sanitized ? 4 : 20;
+constexpr int cuda_programs = looks_for_races ? 2 : is_sanitized ? 4 : 20;
 
 class CudaPrograms : public testing::TestWithParam<std::vector<Device>> {
  protected:

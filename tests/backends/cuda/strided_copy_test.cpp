@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tests/backends/cuda/both_backends.h"
+#include "tests/support/sanitizer.h"
 
 namespace asyncgrad::detail {
 
@@ -39,7 +40,7 @@ TEST(CudaStridedCopy, IsTheCpusForEveryOrderOfAxes) {
     std::iota(axes.begin(), axes.end(), 0);
     do {
       check_exchange<float>(in, axes);
-      check_exchange<std::int64_t>(in, axes);
+      if (!tests::looks_for_races) check_exchange<std::int64_t>(in, axes);
     } while (std::next_permutation(axes.begin(), axes.end()));
   }
 }

@@ -10,7 +10,7 @@
 namespace asyncgrad::tests {
 namespace {
 
-constexpr int device_programs = is_sanitized ? 8 : 40;
+constexpr int device_programs = looks_for_races ? 4 : is_sanitized ? 8 : 40;
 
 constexpr MemoryBudget budgets[] = {MemoryBudget::automatic(), MemoryBudget::bytes(0), MemoryBudget::unbounded()};
 

@@ -10,7 +10,7 @@
 namespace asyncgrad::tests {
 namespace {
 
-constexpr int programs = is_sanitized ? 12 : 60;
+constexpr int programs = looks_for_races ? 6 : is_sanitized ? 12 : 60;
 
 class RandomPrograms : public testing::TestWithParam<int> {
  protected:
