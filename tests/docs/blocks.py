@@ -24,7 +24,7 @@ DECLARES = re.compile(r"^(namespace |struct |class |template|using namespace|(st
                       r"(const |noexcept )*\{)", re.M)
 HEAD = re.compile(r"^(#include .*|namespace ag = .*)\n", re.M)  # what every page has in common, or stands at the top
 CONTROL = re.compile(r"^(if|for|while|do|switch|else|try|return)\b")
-MAIN = re.compile(r"^int main\(", re.M)
+MAIN = re.compile(r"^int main\((.*?)^\}", re.M | re.S)
 
 
 @dataclasses.dataclass
@@ -90,7 +90,7 @@ def cpp_program(page):
             text += f'#line {block.line} "{page}"\n' + HEAD.sub("\n", block.text)
         if MAIN.search(text):
             mains.append(number)
-            text = MAIN.sub(f"static int main_{number}(", text)
+            text = MAIN.sub(rf"static int main_{number}(\1return 0; }}", text)  # which main() alone may leave out
         if is_declaration(unit):
             outside.append(f"namespace block_{number} {{\n{text}")
         else:

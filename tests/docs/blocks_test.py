@@ -28,8 +28,8 @@ class Blocks(unittest.TestCase):
         self.assertIn(f'#line 2 "{page}"', program)
 
     def test_a_program_of_its_own_is_called(self):
-        program = blocks.cpp_program(self.page("```cpp\n#include <vector>\nint main() {\n  return 0;\n}\n```\n"))
-        self.assertIn("static int main_0() {", program)
+        program = blocks.cpp_program(self.page("```cpp\n#include <vector>\nint main() {\n  f();\n}\n```\n"))
+        self.assertIn("static int main_0() {\n  f();\nreturn 0; }", program)
         self.assertIn("call(main_0, argc, argv)", program)
         self.assertEqual(program.count("int main("), 1)
 
