@@ -107,6 +107,7 @@ def test_results_go_where_they_are_asked_for():
 def test_choices_keep_the_values():
     assert set(np.random.choice(np.array([0.5, 1.5]), (50,)).tolist()) == {0.5, 1.5}
     assert sorted(np.random.permutation(np.array([0.5, 1.5])).tolist()) == [0.5, 1.5]
+    assert np.random.randint(3, size=2).dtype == np.random.randint(3, size=2, dtype=None).dtype == numpy.int64
     assert len(set(np.random.exponential(np.ones(20)).tolist())) > 1
 
 
@@ -576,3 +577,18 @@ def test_a_trainer_takes_parameters_alone(make):
 def test_named_tuples_of_arrays_go_to_numpy():
     rows = collections.namedtuple("Rows", "first second")(np.array([1, 1, 0]), np.array([2, 1, 3]))
     assert np.lexsort(rows).tolist() == numpy.lexsort(([1, 1, 0], [2, 1, 3])).tolist() == [1, 0, 2]
+
+
+def test_constants_are_shared_as_parameters_are():
+    shared = gluon.ParameterDict("net_")
+    constant = shared.get_constant("scale", [1.0, 2.0])
+    other = gluon.ParameterDict("net_", shared)
+    assert other.get_constant("scale") is constant and other.get_constant("scale", np.array([1, 2])) is constant
+    assert list(other.keys()) == ["net_scale"]
+    with pytest.raises(KeyError, match="net_shift"):
+        other.get_constant("shift")
+    with pytest.raises(ValueError, match="the constant 'net_scale' has another value"):
+        other.get_constant("scale", [1.0, 3.0])
+    other.get("weight", shape=(2,))
+    with pytest.raises(ValueError, match="'net_weight' is a parameter"):
+        other.get_constant("weight")

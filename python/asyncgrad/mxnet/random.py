@@ -77,7 +77,7 @@ def _choices(a):
 
 def randint(low, high=None, size=None, dtype="int64", ctx=None, out=None):
     """Integers from low up to, but without, high; from 0 up to low without high."""
-    return _array(_generator().integers(low, high, size), dtype, ctx, out)
+    return _array(_generator().integers(low, high, size), "int64" if dtype is None else dtype, ctx, out)
 
 
 def choice(a, size=None, replace=True, p=None, ctx=None, out=None):
