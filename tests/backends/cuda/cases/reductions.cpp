@@ -41,7 +41,7 @@ DeviceCases reduction_cases() {
       {"prod",
        {Op::prod, Op::prod_grad},
        [](Inputs& in) {  // of some numbers that are 0, along short and long lines, and across
-         const Tensor x = in.parameter({3, 300, 7}, 0.7, 1.4), y = in.parameter({1, 16400}, 0.9, 1.11);
+         const Tensor x = in.parameter({3, 300, 7}, 0.7, 1.4), y = in.parameter({2, 16400}, 0.9, 1.11);
          const Tensor some = where(x.detach() < 0.702, x * 0, x);
          const Tensor products = concat(
              {prod(some, 0).reshape({2100}), prod(x, 1).reshape({21}), prod(some, 2).reshape({900}), prod(y, 1)}, 0);
