@@ -79,12 +79,17 @@ def programs():
     return {"guide": "\n".join(guide), "guide_to_mxnet": mxnet, "tensors": PROGRAM, "layers": LAYERS}
 
 
+def write_programs(folder, wrong):
+    """Writes the programs and a wrong one; the files' names."""
+    files = {f"{name}.py": program for name, program in {**programs(), "wrong": wrong}.items()}
+    for name, program in files.items():
+        (folder / name).write_text(program)
+    return list(files)
+
+
 @with_mypy
 def test_a_type_checker_accepts_programs(tmp_path):
-    files = []
-    for name, program in {**programs(), "wrong": WRONG}.items():
-        files.append(f"{name}.py")
-        (tmp_path / files[-1]).write_text(program)
+    files = write_programs(tmp_path, WRONG)
     # Of a package that PYTHONPATH names mypy says nothing.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"MYPYPATH": str(PACKAGE.parent)}
     # The package alone: annotations of what it imports are not its own.
@@ -101,8 +106,7 @@ def test_pyright_accepts_programs(tmp_path):
     pyright = shutil.which("basedpyright", path=os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PATH"]]))
     if pyright is None:
         pytest.skip("basedpyright is not installed; it takes 280 MB: pip install basedpyright")
-    for name, program in {**programs(), "wrong": "import asyncgrad as ag\n(ag.ones(2) + 1).no_such_method()\n"}.items():
-        (tmp_path / f"{name}.py").write_text(program)
+    write_programs(tmp_path, "import asyncgrad as ag\n(ag.ones(2) + 1).no_such_method()\n")
     settings = {"typeCheckingMode": "standard", "extraPaths": [str(PACKAGE.parent)]}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
     done = subprocess.run([pyright, "--pythonpath", sys.executable, "--outputjson"], capture_output=True, text=True, cwd=tmp_path, timeout=300)

@@ -114,7 +114,7 @@ TEST(Sum, TakesSeveralTensorsTogether) {
 }
 
 TEST(Sum, IsCutIntoPieces) {
-  const std::int64_t count = dist::max_piece_bytes / 4 + 5;
+  const std::int64_t count = 2 * dist::max_piece_bytes / 4 + 5;
   as_ranks(3, [&](const dist::World& world) {
     const Tensor total = dist::sum(tensor_of(count, world.rank()), world);
     const bool is_equal = total.to_vector<float>() == expected_sum(3, count, 0);

@@ -75,8 +75,8 @@ def _choices(a):
     return _np.asarray(a), getattr(a, "dtype", "float32")
 
 
-def randint(low, high=None, size=None, dtype="int64", ctx=None, out=None):
-    """Integers from low up to, but without, high; from 0 up to low without high."""
+def randint(low, high=None, size=None, dtype=None, ctx=None, out=None):
+    """Integers from low up to, but without, high; from 0 up to low without high. They are int64 without a type."""
     return _array(_generator().integers(low, high, size), "int64" if dtype is None else dtype, ctx, out)
 
 

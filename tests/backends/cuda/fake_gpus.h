@@ -8,7 +8,7 @@
 namespace asyncgrad::tests {
 
 // How many calls of each function are made to fail at most: the first ones.
-inline constexpr int max_tries = is_sanitized ? 1 : 6;
+inline constexpr int max_tries = is_sanitized ? 1 : 12;
 
 // The GPUs are there while it lives. There may be one such object at a time, and no other thread may use the library
 // when it begins and ends.

@@ -63,7 +63,7 @@ TEST_P(RandomTraining, GivesTheSameBitsWithinItsMemory) {
 // Values are dropped and computed again, within budgets down to a third of the serial peak, and wherever it is possible.
 TEST_P(RandomTraining, ComputesValuesAgainWithTheSameBits) {
   std::int64_t recomputed = 0;
-  for (std::uint64_t seed = 7000; seed < 7000 + trainings / 2; ++seed) {
+  for (std::uint64_t seed = 7000; seed < 7000 + trainings; ++seed) {
     ProgramOptions program = training(seed);
     const Outcome expected = run_program(program, {.schedule = Schedule::immediate, .inline_tiny = false});
     const RandomDelays delays(seed);

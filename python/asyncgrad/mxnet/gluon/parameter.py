@@ -202,15 +202,11 @@ class Parameter:
             self._set([array.detach().astype(dtype, copy=False) for array in self._data], self._contexts)
 
 
-def _array_of(value):
-    return value if hasattr(value, "asnumpy") else array_from(value)
-
-
 class Constant(Parameter):
     """An array that is not trained."""
 
     def __init__(self, name, value):
-        self.value = _array_of(value)
+        self.value = value if hasattr(value, "asnumpy") else array_from(value)
         super().__init__(name, grad_req="null", shape=self.value.shape, dtype=self.value.dtype, init=None)
 
     def _make(self):
@@ -241,32 +237,33 @@ class ParameterDict:
     prefix = property(lambda self: self._prefix, doc="What the names of new parameters begin with.")
     shared = property(lambda self: self._shared, doc="The parameters of another block that this one uses, or None.")
 
-    def _has(self, name):
-        """Whether there is this whole name, perhaps among the shared ones, of which it then is one here, too."""
+    def _found(self, name):
+        """The parameter of a whole name, or None. A shared one belongs to these, too, from now on."""
         if self._shared is not None and name in self._shared._params:
             self._params.setdefault(name, self._shared._params[name])
-        return name in self._params
+        return self._params.get(name)
 
     def get(self, name, **kwargs):
         """The parameter of a name, made if there is none; shared ones come first."""
         name = self._prefix + name
-        if self._has(name):
-            self._params[name].share(**kwargs)
+        parameter = self._found(name)
+        if parameter is None:
+            parameter = self._params[name] = Parameter(name, **kwargs)
         else:
-            self._params[name] = Parameter(name, **kwargs)
-        return self._params[name]
+            parameter.share(**kwargs)
+        return parameter
 
     def get_constant(self, name, value=None):
         """The constant of a name, made of a value if there is none; shared ones come first."""
         name = self._prefix + name
-        if not self._has(name):
+        constant = self._found(name)
+        if constant is None:
             if value is None:
                 raise KeyError(f"there is no constant '{name}'; a value makes one")
-            self._params[name] = Constant(name, value)
-        constant = self._params[name]
-        if not isinstance(constant, Constant):
+            constant = self._params[name] = Constant(name, value)
+        elif not isinstance(constant, Constant):
             raise ValueError(f"'{name}' is a parameter, not a constant")
-        if value is not None and not numpy.array_equal(constant.value.asnumpy(), _array_of(value).asnumpy()):
+        elif value is not None and not numpy.array_equal(constant.value.asnumpy(), array_from(value).asnumpy()):
             raise ValueError(f"the constant '{name}' has another value")
         return constant
 
