@@ -45,7 +45,7 @@ class SortTile {
   using Key = typename Keys::Key;
   static constexpr int size = Team::size * sorted_by_thread;
 
-  // key(i) for 0 <= i < n.
+  // key(i) for 0 <= i < n. A lane writes over what it alone has read in each_of_team() of the tile before.
   template <class Load>
   __device__ SortTile(const Keys& keys, int n, Load key) : order_(keys), n_(n), of_team_(shared()) {
     team_.each(n, [&](std::int64_t i) { of_team_.keys[i] = key(static_cast<int>(i)); });
@@ -81,7 +81,6 @@ class SortTile {
   template <class Put>
   __device__ void each_of_team(Put put) const {
     team_.each(n_, [&](std::int64_t i) { put(i, of_team_.places[i], of_team_.keys[i]); });
-    team_.meet();  // the next tile is written there
   }
 
  private:

@@ -163,8 +163,6 @@ FAULTS = [
           "second(axis - begin - first)", "*argsort*"),
     Fault("barrier left out before sorted elements are written", "kernels/sorted_places.cuh",
           "    team_.meet();  // others may still read there\n", "", "*argsort*", RACES),
-    Fault("barrier left out before the next tile of a sort", "kernels/sorted_places.cuh",
-          "    team_.meet();  // the next tile is written there\n", "", "*argsort*", RACES),
     Fault("what came before a stretch of a line is forgotten", "kernels/scan.cuh", "before = scan.combine(before, of_team.all);",
           "before = of_team.all;", "*cumsum*"),
     Fault("the chunks before a chunk are forgotten", "kernels/scan.cuh", "partials == nullptr ? scan.identity() : partials[item]",
