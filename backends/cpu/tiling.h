@@ -29,9 +29,17 @@ constexpr Range tile_range(std::int64_t total, std::int64_t items, int tile, std
   const std::int64_t each = std::min(items, rounded_up(divided_up(total, tile_count(total, items)), grain));
   return {std::min(total, tile * each), std::min(total, (tile + 1) * each)};
 }
+// The elements of a tile, of `total` that one loop goes through and that may be cut anywhere. Two threads share even what
+// would fit in one tile, unless it is so little that one thread is done as soon. Of more there are at least four tiles: a
+// thread that is ahead of the other takes less from the cache of the other's core.
+constexpr std::int64_t loop_tile_elements(std::int64_t total) {
+  constexpr std::int64_t shared_from = 24576, quartered_from = 65536;
+  if (total < shared_from) return tile_elements;
+  return std::min(tile_elements, divided_up(total, total < quartered_from ? 2 : 4));
+}
 // The number of items of a tile if each item has `elements` elements.
-constexpr std::int64_t items_per_tile(std::int64_t elements) {
-  return std::max<std::int64_t>(1, tile_elements / std::max<std::int64_t>(1, elements));
+constexpr std::int64_t items_per_tile(std::int64_t elements, std::int64_t of_tile = tile_elements) {
+  return std::max<std::int64_t>(1, of_tile / std::max<std::int64_t>(1, elements));
 }
 
 }  // namespace asyncgrad::detail

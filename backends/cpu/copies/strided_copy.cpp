@@ -41,12 +41,13 @@ struct Plan {
   std::int64_t out = 0, in = 0;  // the places of the first element
   Axis across, along;
   std::int64_t rows = 1, columns = 1;  // of a unit, along `across` and `along`
+  std::int64_t of_tile = 0;            // elements
   Loops loops = Loops::rows;
   std::array<Axis, Shape::max_rank + 1> digits{};  // the other axes, then the parts of `across`, those of `along`
   std::size_t digit_count = 0;
   std::int64_t units = 0;
 
-  std::int64_t units_per_tile() const { return items_per_tile(rows * columns); }
+  std::int64_t units_per_tile() const { return items_per_tile(rows * columns, of_tile); }
   void add_digit(const Axis& axis) {
     digits[digit_count++] = axis;
     units *= axis.extent;
@@ -86,17 +87,19 @@ Plan make_plan(const KernelCall& call) {
   constexpr std::int64_t longest = 4096;  // of an axis with a stride: what is read again is still in the cache
   const auto& attributes = call.attributes<StridedCopyAttributes>();
   Plan plan;
-  if (call.numel(attributes.into ? 1 : 0) == 0) return plan;
+  const std::int64_t count = call.numel(attributes.into ? 1 : 0);
+  if (count == 0) return plan;
+  plan.of_tile = loop_tile_elements(count);
   (attributes.into ? plan.out : plan.in) = attributes.offset;
   StridedAxes axes = joined_axes(call);
   choose_loops(plan, axes);
   const bool is_repeated = plan.along.out == 1 && plan.along.in == 0 && plan.across.out == plan.along.extent;
   if (is_repeated && plan.along.extent <= longest && can_repeat(call)) plan.loops = Loops::repeats;
   const bool is_adjacent = plan.along.out == 1 && plan.along.in == 1;
-  plan.columns = std::min(plan.along.extent, is_adjacent ? tile_elements : longest);
+  plan.columns = std::min(plan.along.extent, is_adjacent ? plan.of_tile : longest);
   plan.rows = std::min(plan.across.extent, plan.loops == Loops::blocks    ? block
                                            : plan.loops == Loops::columns ? longest
-                                                                          : items_per_tile(plan.columns));
+                                                                          : items_per_tile(plan.columns, plan.of_tile));
   plan.units = 1;
   for (int i = 0; i < axes.count; ++i) plan.add_digit(axes.axes[i]);
   plan.add_parts(plan.across, plan.rows);
@@ -274,8 +277,8 @@ struct ConcatTiles {
   explicit ConcatTiles(const KernelCall& call)
       : outer(call.attributes<ConcatAttributes>().outer),
         row(outer == 0 ? 0 : call.numel(0) / outer),
-        rows(items_per_tile(row)),
-        columns(std::max<std::int64_t>(1, std::min(row, tile_elements))) {}
+        rows(items_per_tile(row, loop_tile_elements(call.numel(0)))),
+        columns(std::max<std::int64_t>(1, std::min(row, loop_tile_elements(call.numel(0))))) {}
   std::int64_t parts_of_row() const { return tile_count(row, columns); }
   int count() const { return tile_count(outer, rows) * static_cast<int>(parts_of_row()); }
 };

@@ -117,16 +117,9 @@ template <class T, class Out, std::size_t count>
   Elementwise<T, Out, count>(call, loop).run(range);
 }
 
-// Two threads share even what would fit in one tile, unless it is so little that one thread is done as soon.
-std::int64_t elements_per_tile(const KernelCall& call) {
-  constexpr std::int64_t shared_from = 24576;
-  const std::int64_t numel = call.numel(0);
-  return numel < shared_from ? tile_elements : std::min(tile_elements, divided_up(numel, 2));
-}
-
 template <class T, class Out, std::size_t count>
 inline void run(const KernelCall& call, int tile, const LoopTable& loops) {
-  const Range range = tile_range(call.numel(0), elements_per_tile(call), tile);
+  const Range range = tile_range(call.numel(0), loop_tile_elements(call.numel(0)), tile);
   if (range.begin == range.end) return;
   const Loop loop = loops[call.attributes<ElementwiseAttributes>().formula];
   std::array<T, count> numbers;
@@ -138,7 +131,7 @@ inline void run(const KernelCall& call, int tile, const LoopTable& loops) {
   }
 }
 
-int elementwise_tiles(const KernelCall& call) { return tile_count(call.numel(0), elements_per_tile(call)); }
+int elementwise_tiles(const KernelCall& call) { return tile_count(call.numel(0), loop_tile_elements(call.numel(0))); }
 
 // elementwise_kernels() sets it, before any thread sees the table that it returns.
 struct {

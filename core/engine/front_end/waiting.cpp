@@ -63,8 +63,8 @@ void help_workers(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) {
   executor.workers().help(goal, limit);
 }
 
-// Threads of another language compute tiles that workers have left, and what is awaited and brief, so that they can
-// answer its interrupts. This thread is no guest while a hook runs: the hook may wait for the language's lock, and the
+// Threads of another language compute single tiles, and what is awaited and brief, so that they can answer its
+// interrupts. This thread is no guest while a hook runs: the hook may wait for the language's lock, and the
 // thread that has this lock may set options, which waits for guests.
 void sleep_between_hooks(ProgramQueue& queue, const Goal& goal, std::uint64_t limit, const WaitHooks& hooks) {
   using std::chrono::steady_clock;

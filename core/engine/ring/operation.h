@@ -45,7 +45,7 @@ struct Operation;
 // Says how much of an operation a thread may compute while it waits for another one and must not be kept long.
 enum class Help : std::uint8_t {
   none,   // it may take long: one long tile, or a function of the program
-  tiles,  // of several, once another thread has begun it
+  tiles,  // of several
   whole,  // it is brief; only if a thread waits for it
 };
 

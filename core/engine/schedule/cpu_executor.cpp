@@ -74,15 +74,15 @@ bool CpuExecutor::find_and_run_awaited(Turn& turn, bool only_brief) {
   return false;
 }
 
-bool CpuExecutor::run_begun(Turn& turn) {
-  constexpr int max_tries = 4;  // what is younger has hardly begun
+bool CpuExecutor::run_one_tile(Turn& turn) {
+  constexpr int max_tries = 4;  // what is younger is for the workers
   Ready::Search search{.first = context_.ring.oldest().load(std::memory_order_seq_cst), .limit = turn.limit};
   for (int i = 0; i < max_tries; ++i) {
     const std::uint64_t number = ready_->next_open(search);
     if (number == 0) return false;
     if (help_of(number) != Help::tiles) continue;
-    Operation& operation = context_.ring.at(number);
-    if (&executor_of(operation) == this && join(operation, number, turn) == Outcome::ran) return true;
+    const Outcome outcome = try_run(number, /*is_offered=*/true, turn);
+    if (outcome != Outcome::gone) return outcome == Outcome::ran;
   }
   return false;
 }

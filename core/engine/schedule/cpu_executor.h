@@ -15,7 +15,7 @@ class CpuExecutor : public Executor {
   // Work.
   bool run_one(Turn& turn) override;
   bool run_brief_awaited(Turn& turn) override;
-  bool run_begun(Turn& turn) override;
+  bool run_one_tile(Turn& turn) override;
 
  protected:
   // Called for an operation that has its memory: before its first tile, and in place of complete().

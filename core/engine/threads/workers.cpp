@@ -116,7 +116,7 @@ bool Workers::compute_tile(const Goal& goal, std::uint64_t limit) {
   ThreadStatus::add_this_thread();
   bool is_first = true;
   const bool has_run = compute_seated({.goal = &goal, .limit = limit}, /*extra=*/false, [this, &is_first](Turn& turn) {
-    return std::exchange(is_first, false) && work_.run_begun(turn);
+    return std::exchange(is_first, false) && work_.run_one_tile(turn);
   });
   ThreadStatus::set(Doing::nothing);
   return has_run;

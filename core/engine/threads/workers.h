@@ -32,9 +32,8 @@ class Work {
   virtual bool run_one(Turn& turn) = 0;
   // Does the same for brief operations that threads wait for, and no others.
   virtual bool run_brief_awaited(Turn& /*turn*/) { return false; }
-  // Runs a tile of an operation that another thread has begun, if there is one that does not run a function of the
-  // program.
-  virtual bool run_begun(Turn& /*turn*/) { return false; }
+  // Runs a tile of an operation that has several and runs no function of the program. It may begin the operation.
+  virtual bool run_one_tile(Turn& /*turn*/) { return false; }
   // Called when the thread leaves: offers `turn.next` to others.
   virtual void put_back(Turn& turn) = 0;
   // Called when the calling thread was woken: prefetches the cache lines that it reads first, all at once.
@@ -81,8 +80,7 @@ class Workers {
   void compute_briefly(const Goal& goal, std::uint64_t limit);
   // Computes brief operations that threads wait for, until none is ready or `goal` is reached. Holds no lock.
   void compute_awaited(const Goal& goal);
-  // Computes one tile of an operation that another thread has begun, if there is a seat. False if there was none. Holds
-  // no lock.
+  // Computes one tile of an operation that has several, if there is a seat. False if there was none. Holds no lock.
   bool compute_tile(const Goal& goal, std::uint64_t limit);
   // Called when a tiny operation became ready. True if no thread need be woken, because a thread that computes will
   // look for it.

@@ -182,8 +182,8 @@ TEST_F(CpuExecutorTest, TilesEndTheOperationTogether) {
   EXPECT_THAT(ran, testing::UnorderedElementsAre(storage->data, storage->data + 1, storage->data + 2));
 }
 
-// Such a thread begins nothing itself, and leaves what may take long to others.
-TEST_F(CpuExecutorTest, AThreadThatWaitsJoinsWhatHasBegun) {
+// Such a thread leaves what may take long to others, and begins nothing that came late.
+TEST_F(CpuExecutorTest, AThreadThatWaitsComputesTiles) {
   for (const bool by_arrival : {false, true}) {
     for (const detail::Help help : {detail::Help::none, detail::Help::tiles}) {
       ran.clear();
@@ -192,16 +192,17 @@ TEST_F(CpuExecutorTest, AThreadThatWaitsJoinsWhatHasBegun) {
       operation.tiles = operation.kernel_tiles = 3;
       operation.help = help;
       engine.executor->make_ready(operation);
-      Turn turn;
-      EXPECT_FALSE(engine.executor->run_begun(turn));
-      EXPECT_TRUE(run_one(engine, turn));
-      EXPECT_EQ(engine.executor->run_begun(turn), help == detail::Help::tiles);
-      Turn limited{.limit = 0};
-      EXPECT_FALSE(engine.executor->run_begun(limited));
+      Turn turn, limited{.limit = 0};
+      EXPECT_FALSE(engine.executor->run_one_tile(limited));
+      const bool begins = !by_arrival && help == detail::Help::tiles;
+      EXPECT_EQ(engine.executor->run_one_tile(turn), begins);
+      EXPECT_TRUE(begins || run_one(engine, turn));
+      EXPECT_EQ(engine.executor->run_one_tile(turn), help == detail::Help::tiles);
+      EXPECT_FALSE(engine.executor->run_one_tile(limited));
       while (run_one(engine, turn)) {
       }
       EXPECT_EQ(ran.size(), 3U);
-      EXPECT_FALSE(engine.executor->run_begun(turn));
+      EXPECT_FALSE(engine.executor->run_one_tile(turn));
     }
   }
 }
