@@ -37,7 +37,11 @@ constexpr std::int64_t loop_tile_elements(std::int64_t total) {
   if (total < shared_from) return tile_elements;
   return std::min(tile_elements, divided_up(total, total < quartered_from ? 2 : 4));
 }
-// The number of items of a tile if each item has `elements` elements.
+constexpr int loop_tile_count(std::int64_t total) { return tile_count(total, loop_tile_elements(total)); }
+constexpr Range loop_tile_range(std::int64_t total, int tile) {
+  return tile_range(total, loop_tile_elements(total), tile);
+}
+// The number of items of a tile of at most `of_tile` elements if each item has `elements` elements; at least one.
 constexpr std::int64_t items_per_tile(std::int64_t elements, std::int64_t of_tile = tile_elements) {
   return std::max<std::int64_t>(1, of_tile / std::max<std::int64_t>(1, elements));
 }

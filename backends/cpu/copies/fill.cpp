@@ -11,13 +11,10 @@ namespace asyncgrad::detail {
 
 namespace {
 
-int output_tiles(const KernelCall& call) { return tile_count(call.numel(0), loop_tile_elements(call.numel(0))); }
-Range output_range(const KernelCall& call, int tile) {
-  return tile_range(call.numel(0), loop_tile_elements(call.numel(0)), tile);
-}
+int output_tiles(const KernelCall& call) { return loop_tile_count(call.numel(0)); }
 
 void run_fill(const KernelCall& call, int tile) {
-  const Range range = output_range(call, tile);
+  const Range range = loop_tile_range(call.numel(0), tile);
   visit_dtype(call.dtype(0), [&]<class T>(T) {
     T* const out = call.data<T>(0);
     std::fill(out + range.begin, out + range.end, number_as<T>(call.attributes<FillAttributes>().value));
@@ -26,7 +23,7 @@ void run_fill(const KernelCall& call, int tile) {
 
 // start + i step, in double for floating types. Adding steps one after another would accumulate errors.
 void run_arange(const KernelCall& call, int tile) {
-  const Range range = output_range(call, tile);
+  const Range range = loop_tile_range(call.numel(0), tile);
   const auto& attributes = call.attributes<ArangeAttributes>();
   visit_dtype(call.dtype(0), [&]<class T>(T) {
     T* const out = call.data<T>(0);
@@ -41,7 +38,7 @@ void run_arange(const KernelCall& call, int tile) {
 }
 
 void run_copy(const KernelCall& call, int tile) {
-  const Range range = output_range(call, tile);
+  const Range range = loop_tile_range(call.numel(0), tile);
   if (range.begin == range.end) return;
   const auto bytes_before = [&](int operand) { return range.begin * call.element_bytes(operand); };
   conversion(call.dtype(0), call.dtype(1))(call.data<std::byte>(0) + bytes_before(0),

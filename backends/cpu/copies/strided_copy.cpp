@@ -272,13 +272,14 @@ std::int64_t strided_copy_cost(const KernelCall& call) {
 // one.
 
 struct ConcatTiles {
-  std::int64_t outer, row, rows, columns;
+  std::int64_t outer, row, of_tile, rows, columns;
 
   explicit ConcatTiles(const KernelCall& call)
       : outer(call.attributes<ConcatAttributes>().outer),
         row(outer == 0 ? 0 : call.numel(0) / outer),
-        rows(items_per_tile(row, loop_tile_elements(call.numel(0)))),
-        columns(std::max<std::int64_t>(1, std::min(row, loop_tile_elements(call.numel(0))))) {}
+        of_tile(loop_tile_elements(call.numel(0))),
+        rows(items_per_tile(row, of_tile)),
+        columns(std::max<std::int64_t>(1, std::min(row, of_tile))) {}
   std::int64_t parts_of_row() const { return tile_count(row, columns); }
   int count() const { return tile_count(outer, rows) * static_cast<int>(parts_of_row()); }
 };

@@ -119,7 +119,7 @@ template <class T, class Out, std::size_t count>
 
 template <class T, class Out, std::size_t count>
 inline void run(const KernelCall& call, int tile, const LoopTable& loops) {
-  const Range range = tile_range(call.numel(0), loop_tile_elements(call.numel(0)), tile);
+  const Range range = loop_tile_range(call.numel(0), tile);
   if (range.begin == range.end) return;
   const Loop loop = loops[call.attributes<ElementwiseAttributes>().formula];
   std::array<T, count> numbers;
@@ -131,7 +131,7 @@ inline void run(const KernelCall& call, int tile, const LoopTable& loops) {
   }
 }
 
-int elementwise_tiles(const KernelCall& call) { return tile_count(call.numel(0), loop_tile_elements(call.numel(0))); }
+int elementwise_tiles(const KernelCall& call) { return loop_tile_count(call.numel(0)); }
 
 // elementwise_kernels() sets it, before any thread sees the table that it returns.
 struct {
