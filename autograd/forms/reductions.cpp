@@ -107,8 +107,8 @@ void check_elements(const char* operation, const Shape& shape, AxisMask axes) {
 namespace {
 
 // Squares are those of x itself, so that only the first operation takes them.
-Tensor reduce_in_groups(Op op, const Tensor& x, AxisMask axes, const Shape& shape, double scale, bool of_squares,
-                        Location where) {
+Tensor reduce_in_groups(Op op, const Tensor& x, AxisMask axes, const Shape& shape, DType dtype, double scale,
+                        bool of_squares, Location where) {
   Tensor partial = x;
   // Innermost groups come first: they are read in the order of memory, and leave less for the others to read.
   for (;;) {
@@ -120,7 +120,7 @@ Tensor reduce_in_groups(Op op, const Tensor& x, AxisMask axes, const Shape& shap
     attributes.of_squares = std::exchange(of_squares, false);
     Shape to = from;
     for (int axis = group.begin; axis < group.end; ++axis) to = to.with(axis, 1);
-    Tensor out = make_like(x, axes == 0 ? shape : to);
+    Tensor out = make_tensor(axes == 0 ? shape : to, dtype, x.device());
     submit(op, {writes(out), reads(partial)}, attributes, where);
     if (axes == 0) return out;
     partial = out;
@@ -130,10 +130,13 @@ Tensor reduce_in_groups(Op op, const Tensor& x, AxisMask axes, const Shape& shap
 }  // namespace
 
 Tensor reduce_over(Op op, const Tensor& x, AxisMask axes, const Shape& shape, double scale, Location where) {
-  return reduce_in_groups(op, x, axes, shape, scale, false, where);
+  return reduce_in_groups(op, x, axes, shape, x.dtype(), scale, false, where);
+}
+Tensor sum_of_booleans(const Tensor& x, AxisMask axes, const Shape& shape, DType dtype, double scale, Location where) {
+  return reduce_in_groups(Op::sum, x, axes, shape, dtype, scale, false, where);
 }
 Tensor sum_of_squares(const Tensor& x, AxisMask axes, const Shape& shape, Location where) {
-  return reduce_in_groups(Op::sum, x, axes, shape, 1, true, where);
+  return reduce_in_groups(Op::sum, x, axes, shape, x.dtype(), 1, true, where);
 }
 
 }  // namespace asyncgrad::detail

@@ -22,17 +22,22 @@ Axes::Axes(std::span<const int> axes) {
 namespace {
 
 Tensor scaled_sum(const char* operation, const Arg& x, AxisMask axes, bool keep_dims, double scale) {
-  if (x->dtype() == boolean) {
-    return scaled_sum(operation, Arg(x->to(int64, x.where()), x.where()), axes, keep_dims, scale);
-  }
+  const Shape shape = reduced(x->shape(), axes, keep_dims);
+  if (x->dtype() == boolean) return sum_of_booleans(x, axes, shape, int64, 1, x.where());
   check_dtype(Op::sum, operation, {"x", *x->impl()});
-  return recorded_sum(operation, x, axes, reduced(x->shape(), axes, keep_dims), scale, x.where());
+  return recorded_sum(operation, x, axes, shape, scale, x.where());
 }
 
 Tensor scaled_mean(const Arg& x, AxisMask axes, bool keep_dims) {
-  if (x->dtype() == boolean) return scaled_mean(Arg(x->to(default_dtype(), x.where()), x.where()), axes, keep_dims);
+  const double share = 1.0 / static_cast<double>(count_over(x->shape(), axes));
+  if (x->dtype() == boolean) {
+    if (axes == 0 || are_adjacent(axes)) {
+      return sum_of_booleans(x, axes, reduced(x->shape(), axes, keep_dims), default_dtype(), share, x.where());
+    }
+    return scaled_mean(Arg(x->to(default_dtype(), x.where()), x.where()), axes, keep_dims);
+  }
   check_floating("mean", {"x", *x->impl()});
-  return scaled_sum("mean", x, axes, keep_dims, 1.0 / static_cast<double>(count_over(x->shape(), axes)));
+  return scaled_sum("mean", x, axes, keep_dims, share);
 }
 
 Tensor decision(Op op, const Arg& x, AxisMask axes, bool keep_dims) {

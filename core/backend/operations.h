@@ -29,7 +29,7 @@ enum class Op : std::uint8_t {
   matmul,              // out, x, w             MatmulAttributes: leading axes of x and w are broadcast to out's
   dense,               // out, x, w[, bias]     DenseAttributes: activation(x w + bias): (N, I) (I, O) (O) -> (N, O)
   dense_grad,          // dz[, dbias], y, dy    DenseAttributes: dz = activation'(y) dy, dbias = sum of dz's rows
-  sum,                 // out, in               ReduceAttributes: out = scale * sum, perhaps of squares
+  sum,                 // out, in               ReduceAttributes: out = scale * sum, perhaps of squares; booleans count
   prod,                // out, in               ReduceAttributes
   prod_grad,           // dx, x, dy             ReduceAttributes: dy times the product of the other elements
   max,                 // out, in               ReduceAttributes
@@ -171,7 +171,7 @@ inline constexpr auto operations = [] {
       OperationRow{Op::matmul, "matmul", product, types::multiplied, autograd},
       OperationRow{Op::dense, "dense", product, types::floating, autograd},
       OperationRow{Op::dense_grad, "dense_grad", elementwise, types::floating, caller},
-      OperationRow{Op::sum, "sum", reduction, types::arithmetic, autograd},
+      OperationRow{Op::sum, "sum", reduction, types::arithmetic.with(boolean), autograd},
       OperationRow{Op::prod, "prod", reduction, types::arithmetic, autograd},
       OperationRow{Op::prod_grad, "prod_grad", reduction, types::floating, caller},
       OperationRow{Op::max, "max", reduction, types::arithmetic, autograd},

@@ -13,11 +13,13 @@ struct Reduction {
   const char* doc;
   bool compares = false;
   bool keeps_type = false;
+  bool counts = false;  // it takes bool though its result is floating
 };
 
 constexpr Reduction reductions[] = {
     {"sum", sum, sum, false, "The sum over all elements, or over axes, which are dropped or kept with extent 1."},
-    {"mean", mean, mean, true, "The mean over all elements, or over axes, which are dropped or kept with extent 1."},
+    {"mean", mean, mean, true, "The mean over all elements, or over axes, which are dropped or kept with extent 1.",
+     false, false, true},
     {"prod", prod, prod, false,
      "The product of all elements, or over axes, which are dropped or kept with extent 1; 1 without elements."},
     {"max", max, max, false, "The largest element of all, or over axes; NaN if there is one.", false, true},
@@ -46,10 +48,11 @@ Tensor of_each_element(const Call& call, const Reduction& row, const Tensor& x) 
 
 // Narrow integers are reduced in int64, as NumPy sums them, and bfloat16 in float32.
 Tensor reduced(const Call& call, const Reduction& row, const Tensor& given, Handle axis, bool keepdims) {
-  DType dtype = comparable(row.is_floating ? floating_of(given.dtype()) : given.dtype());
+  const std::vector<int> axes = axes_or_all(axis, given.rank());
+  const bool is_counted = row.counts && given.dtype() == boolean && !axes.empty();
+  DType dtype = comparable(row.is_floating && !is_counted ? floating_of(given.dtype()) : given.dtype());
   if (row.keeps_type && dtype == boolean) dtype = int64;  // there are no elements
   const Tensor x = in_type(call, given, dtype);
-  const std::vector<int> axes = axes_or_all(axis, x.rank());
   if (axis.is_none() && (!keepdims || x.rank() == 0)) return row.all(call.arg(x));
   if (!axes.empty()) return row.axes(call.arg(x), axes_of(axes), keepdims);
   return of_each_element(call, row, x);

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
+#include <numeric>
+#include <type_traits>
 
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/rows/axis_lines.h"
@@ -27,7 +30,68 @@ void reduce_tile(const KernelCall& call, int tile, RowsFunction reduce_rows, Col
       [&](const Strip<T>& strip, std::int64_t line) { reduce_columns(strip, out + line); });
 }
 
+// How many elements of each column are 1, of bytes that are 0 or 1. They are added in bytes, over as many rows as these
+// hold. Columns of narrow matrices are counted in several parts side by side, so that these rows are long.
+void count_ones(const Strip<std::uint8_t>& strip, std::int64_t* counts) {
+  const std::int64_t most = strip_columns / strip.columns,
+                     parts = strip.stride == strip.columns && strip.rows >= 2 * most ? most : 1,
+                     width = parts * strip.columns, rows = strip.rows / parts;
+  std::array<std::int64_t, strip_columns> totals;
+  std::fill_n(totals.begin(), width, 0);
+  for (std::int64_t begin = 0; begin < rows; begin += std::numeric_limits<std::uint8_t>::max()) {
+    const std::int64_t end = std::min<std::int64_t>(rows, begin + std::numeric_limits<std::uint8_t>::max());
+    std::array<std::uint8_t, strip_columns> sums;
+    std::fill_n(sums.begin(), width, 0);
+    for (std::int64_t row = begin; row < end; ++row) {
+      const std::uint8_t* const x = strip.data + row * parts * strip.stride;
+      for (std::int64_t j = 0; j < width; ++j) sums[static_cast<std::size_t>(j)] += x[j];
+    }
+    for (std::int64_t j = 0; j < width; ++j) totals[static_cast<std::size_t>(j)] += sums[static_cast<std::size_t>(j)];
+  }
+  for (std::int64_t j = 0; j < strip.columns; ++j) {
+    counts[j] = 0;
+    for (std::int64_t i = j; i < width; i += strip.columns) counts[j] += totals[static_cast<std::size_t>(i)];
+    for (std::int64_t row = rows * parts; row < strip.rows; ++row) counts[j] += strip.data[row * strip.stride + j];
+  }
+}
+
+std::int64_t count_ones(const std::uint8_t* x, std::int64_t n) {
+  std::int64_t count = 0;
+  if (n < 2 * strip_columns) return std::accumulate(x, x + n, count);
+  count_ones({x, n, 1, 1}, &count);
+  return count;
+}
+
+// The sum of booleans.
+template <class T>
+void run_count(const KernelCall& call, int tile) {
+  const double scale = reduce_attributes(call).scale;
+  const auto put = [&](std::int64_t line, std::int64_t count) {
+    T& out = call.data<T>(0)[line];
+    if constexpr (std::is_integral_v<T>) {
+      out = count;
+    } else {
+      out = static_cast<T>(static_cast<double>(count) * scale);
+    }
+  };
+  each_strip<ReduceAttributes>(
+      call, tile, call.data<std::uint8_t>(1),
+      [&](const Strip<std::uint8_t>& strip, std::int64_t line) {
+        for (std::int64_t row = 0; row < strip.rows; ++row) {
+          put(line + row, count_ones(strip.data + row * strip.stride, strip.columns));
+        }
+      },
+      [&](const Strip<std::uint8_t>& strip, std::int64_t line) {
+        std::array<std::int64_t, strip_columns> counts;
+        count_ones(strip, counts.data());
+        for (std::int64_t j = 0; j < strip.columns; ++j) put(line + j, counts[static_cast<std::size_t>(j)]);
+      });
+}
+
 void run_sum(const KernelCall& call, int tile) {
+  if (call.dtype(1) == DType::boolean) {
+    return visit_arithmetic(call.dtype(0), [&]<class T>(T) { run_count<T>(call, tile); });
+  }
   const auto& a = reduce_attributes(call);
   visit_arithmetic(call.dtype(0), [&]<class T>(T) {
     const ReduceLoops<T>& all = reduce_loops().of<T>();
@@ -84,6 +148,12 @@ void run_decision(const KernelCall& call, int tile) {
 
 constexpr std::int64_t max_lines = 256;  // of a group
 
+// NaN counts as equal to NaN, so that the gradient of an extreme that is NaN goes to the NaN elements.
+template <class T>
+bool same(T x, T y) {
+  return (x == y) | ((x != x) & (y != y));  // NOLINT(misc-redundant-expression): NaN
+}
+
 template <bool Largest, class T>
 bool is_more_extreme(T value, T best) {
   // NOLINTNEXTLINE(misc-redundant-expression): a NaN is not equal to itself
@@ -101,20 +171,47 @@ std::int64_t first_extreme(const T* x, std::int64_t axis) {
   }
   return place;
 }
-// The same for neighbouring lines.
+// The same for neighbouring lines, which the columns of `lines` are.
 template <bool Largest, class T>
-void first_extremes(const T* x, std::int64_t count, const ReduceAttributes& a, std::int64_t* places) {
+void first_extremes(const Strip<T>& lines, std::int64_t* places) {
   std::array<T, max_lines> best;
-  std::copy_n(x, count, best.begin());
-  std::fill_n(places, count, 0);
-  for (std::int64_t i = 1; i < a.axis; ++i) {
-    const T* const row = x + i * a.inner;
-    for (std::int64_t j = 0; j < count; ++j) {
+  std::copy_n(lines.data, lines.columns, best.begin());
+  std::fill_n(places, lines.columns, 0);
+  for (std::int64_t i = 1; i < lines.rows; ++i) {
+    const T* const row = lines.data + i * lines.stride;
+    for (std::int64_t j = 0; j < lines.columns; ++j) {
       T& known = best[static_cast<std::size_t>(j)];
       const bool replaces = is_more_extreme<Largest>(row[j], known);
       known = replaces ? row[j] : known;
       places[j] = replaces ? i : places[j];
     }
+  }
+}
+
+// The same for long lines: the extremes of blocks of `block` elements are found many at a time, and the first of the most
+// extreme ones is then looked for in its block.
+template <bool Largest, class T>
+void first_extremes_by_blocks(const Strip<T>& lines, std::int64_t block, std::int64_t* places) {
+  const ReduceLoops<T>& all = reduce_loops().of<T>();
+  const StripLoops<T>& loops = Largest ? all.max : all.min;
+  std::array<T, max_lines> best, of_block;
+  for (std::int64_t begin = 0; begin < lines.rows; begin += block) {
+    const std::int64_t n = std::min(block, lines.rows - begin);
+    const T* const x = lines.data + begin * lines.stride;
+    if (lines.stride == 1) {
+      loops.rows({x, 1, n, n}, of_block.data());
+    } else {
+      loops.columns({x, n, lines.columns, lines.stride}, of_block.data());
+    }
+    for (std::int64_t j = 0; j < lines.columns; ++j) {
+      const auto column = static_cast<std::size_t>(j);
+      if (begin > 0 && !is_more_extreme<Largest>(of_block[column], best[column])) continue;
+      best[column] = of_block[column];
+      places[j] = begin;
+    }
+  }
+  for (std::int64_t j = 0; j < lines.columns; ++j) {
+    while (!same(lines.data[places[j] * lines.stride + j], best[static_cast<std::size_t>(j)])) ++places[j];
   }
 }
 
@@ -126,23 +223,20 @@ void run_argextreme(const KernelCall& call, int tile) {
     std::fill(call.data<std::int64_t>(0) + lines.begin, call.data<std::int64_t>(0) + lines.end, 0);
     return;
   }
+  constexpr std::int64_t block_rows = 128, block_of_row = 4096;
   visit_arithmetic(call.dtype(1), [&]<class T>(T) {
     each_group_of_lines(call, tile, max_lines, [&](std::int64_t line, std::int64_t first, std::int64_t count) {
-      const T* const x = call.data<T>(1) + first;
+      const Strip<T> lines{call.data<T>(1) + first, a.axis, count, a.inner};
       std::int64_t* const places = call.data<std::int64_t>(0) + line;
-      if (a.inner == 1) {
-        *places = first_extreme<Largest>(x, a.axis);
+      if (a.axis >= block_rows) {
+        first_extremes_by_blocks<Largest>(lines, a.inner == 1 ? block_of_row : block_rows, places);
+      } else if (a.inner == 1) {
+        *places = first_extreme<Largest>(lines.data, a.axis);
       } else {
-        first_extremes<Largest>(x, count, a, places);
+        first_extremes<Largest>(lines, places);
       }
     });
   });
-}
-
-// NaN counts as equal to NaN, so that the gradient of an extreme that is NaN goes to the NaN elements.
-template <class T>
-bool same(T x, T y) {
-  return (x == y) | ((x != x) & (y != y));  // NOLINT(misc-redundant-expression): NaN
 }
 
 template <class T>

@@ -120,6 +120,45 @@ void sum_rows(const Strip<T>& strip, double scale, T* out) {
   }
 }
 
+// The rows of fewer columns than a vector has lanes that can be read by whole vectors: those after which the strip has
+// memory for the other lanes, whose results nobody wants. A multiple of eight rows.
+template <class T>
+HWY_INLINE std::int64_t rows_of_whole_vectors(const Strip<T>& strip) {
+  const std::int64_t elements = (strip.rows - 1) * strip.stride + strip.columns;
+  if (strip.columns >= lanes_of<T> || elements < lanes_of<T>) return 0;
+  return ((elements - lanes_of<T>) / strip.stride + 1) / 8 * 8;
+}
+
+// Rows that lie one behind the other.
+template <class T>
+HWY_INLINE void prefetch_narrow_rows(const Strip<T>& strip, std::int64_t begin, std::int64_t end) {
+  if (strip.stride > strip.columns) return;
+  prefetch(strip.data + begin * strip.stride + prefetched_ahead, (end - begin) * strip.stride);
+}
+
+// combine(later, earlier), of the rows x, x + stride, … in pairs, each a vector.
+template <class T, class Row, class Combine>
+HWY_INLINE Lanes<T> eight_rows_in_pairs(const T* x, std::int64_t stride, Row row, Combine combine) {
+  const auto pair = [&](const T* first) HWY_ATTR { return combine(row(first + stride), row(first)); };
+  const auto four = [&](const T* first) HWY_ATTR { return combine(pair(first + 2 * stride), pair(first)); };
+  return combine(four(x + 4 * stride), four(x));
+}
+
+// Adds what add_eight_rows() does, `rows` of them.
+template <bool Squares, class T>
+HWY_INLINE void add_narrow_rows(const T* x, std::int64_t stride, std::int64_t rows, T* sums) {
+  const hn::ScalableTag<T> d;
+  const auto row = [&](const T* from) HWY_ATTR {
+    const auto value = hn::LoadU(d, from);
+    return Squares ? hn::Mul(value, value) : value;
+  };
+  auto sum = hn::Zero(d);
+  for (std::int64_t i = 0; i < rows; i += 8) {
+    sum = hn::Add(sum, eight_rows_in_pairs(x + i * stride, stride, row, AddLanes()));
+  }
+  hn::StoreU(sum, d, sums);
+}
+
 // Adds the terms of the eight elements of column j from x[j] on, in pairs, to sums[j].
 template <bool Squares, class T>
 HWY_INLINE void add_eight_rows(const T* HWY_RESTRICT x, std::int64_t stride, Term<T>* HWY_RESTRICT sums,
@@ -140,11 +179,18 @@ void sum_columns(const Strip<T>& strip, double scale, T* out) {
   if (strip.rows == 1) return sums_of_one<Squares>(strip.data, strip.columns, scale, out);
   HWY_ALIGN Term<T> sums[strip_columns];
   HWY_ALIGN Total<T> totals[strip_columns] = {};
-  const std::int64_t columns = strip.columns;
+  const std::int64_t columns = strip.columns, whole = std::is_integral_v<T> ? 0 : rows_of_whole_vectors(strip);
   for (std::int64_t begin = 0; begin < strip.rows; begin += block_rows) {
     const std::int64_t end = std::min(strip.rows, begin + block_rows);
     std::fill_n(sums, columns, Term<T>{0});
     std::int64_t row = begin;
+    if constexpr (!std::is_integral_v<T>) {
+      row = std::clamp(whole, begin, end / 8 * 8);
+      if (row > begin) {
+        prefetch_narrow_rows(strip, begin, row);
+        add_narrow_rows<Squares>(strip.data + begin * strip.stride, strip.stride, row - begin, sums);
+      }
+    }
     for (; row + 8 <= end; row += 8) {
       add_eight_rows<Squares>(strip.data + row * strip.stride, strip.stride, sums, columns);
     }
@@ -260,11 +306,35 @@ void extreme_rows(const Strip<T>& strip, T* out) {
   each_row(strip, out, [](const T* x, std::int64_t n) HWY_ATTR { return row_extreme<Largest>(x, n); });
 }
 
+// The extremes of the first `rows` rows, at least eight. Of equal elements the first counts, and of NaN the last, however
+// rows are combined.
+template <bool Largest, class T>
+HWY_INLINE void extremes_of_narrow_rows(const Strip<T>& strip, std::int64_t rows, T* out) {
+  const hn::ScalableTag<T> d;
+  const auto row = [&](const T* from) HWY_ATTR { return hn::LoadU(d, from); };
+  const auto eight = [&](std::int64_t first) HWY_ATTR {
+    return eight_rows_in_pairs(strip.data + first * strip.stride, strip.stride, row, Extreme<Largest>());
+  };
+  auto extreme = eight(0);
+  for (std::int64_t i = 8; i < rows; i += 8) {
+    prefetch_narrow_rows(strip, i, i + 8);
+    extreme = Extreme<Largest>()(eight(i), extreme);
+  }
+  HWY_ALIGN T extremes[VectorMath<T>::lanes];
+  hn::Store(extreme, d, extremes);
+  std::copy_n(extremes, strip.columns, out);
+}
+
 template <bool Largest, class T>
 void extreme_columns(const Strip<T>& strip, T* HWY_RESTRICT out) {
   const auto further = [](T x, T y) { return Extreme<Largest>::of(x, y); };
-  std::copy_n(strip.data, strip.columns, out);
-  std::int64_t row = 1;
+  std::int64_t row = rows_of_whole_vectors(strip);
+  if (row > 0) {
+    extremes_of_narrow_rows<Largest>(strip, row, out);
+  } else {
+    std::copy_n(strip.data, strip.columns, out);
+    row = 1;
+  }
   for (; row + 4 <= strip.rows; row += 4) {  // so that results are read and written once for four
     const T* HWY_RESTRICT x = strip.data + row * strip.stride;
     const T *const x1 = x + strip.stride, *const x2 = x1 + strip.stride, *const x3 = x2 + strip.stride;

@@ -30,9 +30,30 @@ struct Sum : Summing<T> {
   }
 };
 
+// The number of booleans that are true.
+template <class T>
+struct Count : Summing<std::int64_t> {
+  const std::uint8_t* in;
+  T* out;
+  double scale;
+
+  __device__ std::uint64_t value(std::int64_t, std::int64_t element) const { return in[element]; }
+  __device__ void finish(std::int64_t line, std::uint64_t count) const {
+    if constexpr (std::is_integral_v<T>) {
+      out[line] = static_cast<T>(count);
+    } else {
+      out[line] = static_cast<T>(static_cast<double>(count) * scale);
+    }
+  }
+};
+
 void run_sum(const KernelCall& call, int) {
   visit_arithmetic(call.dtype(0), [&]<class T>(T) {
     const auto& a = call.attributes<ReduceAttributes>();
+    if (call.dtype(1) == DType::boolean) {
+      return reduce(call, lines_of(call), Count<T>{{}, call.data<std::uint8_t>(1), call.data<T>(0), a.scale},
+                    call.scratch);
+    }
     reduce(call, lines_of(call), Sum<T>{{}, call.data<T>(1), call.data<T>(0), a.scale, a.of_squares}, call.scratch);
   });
 }

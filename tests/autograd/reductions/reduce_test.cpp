@@ -146,6 +146,18 @@ TEST(Sum, OfIntegersIsExact) {
   EXPECT_EQ(sum(int64_tensor({large, 2}, {2})).item<std::int64_t>(), large + 2);
 }
 
+TEST(Sum, OfBooleansCountsThem) {
+  const Tensor x = randn({7, 40, 9}) > 0.3, numbers = x.to(int64);
+  for (const Axes& axes : {Axes{}, Axes{0}, Axes{1}, Axes{2}, Axes{0, 1}, Axes{0, 2}, Axes{0, 1, 2}}) {
+    const Tensor counts = sum(x, axes), shares = mean(x, axes);
+    EXPECT_EQ(counts.dtype(), int64);
+    EXPECT_EQ(counts.to_vector<std::int64_t>(), sum(numbers, axes).to_vector<std::int64_t>());
+    EXPECT_EQ(shares.dtype(), float32);
+    EXPECT_EQ(shares.to_vector<float>(), mean(x.to(float32), axes).to_vector<float>());
+  }
+  EXPECT_EQ(sum(x).item<std::int64_t>(), sum(numbers).item<std::int64_t>());
+}
+
 TEST(Mean, DividesByTheNumberOfElements) {
   const Tensor x = float64_tensor({1, 2, 3, 4, 5, 9}, {2, 3});
   EXPECT_DOUBLE_EQ(mean(x).item(), 4);

@@ -23,12 +23,12 @@ struct Extents {
 };
 
 const std::vector<Extents> all_extents = {
-    {1, 1, 1},    {1, 7, 1},     {5, 16, 1},     {5, 17, 1},  {3, 64, 1},    {3, 100, 1},
-    {2, 5000, 1}, {700, 130, 1}, {9, 3, 1},      {9, 31, 1},  {9, 33, 1},    {9, 63, 1},
-    {9, 65, 1},   {7, 250, 1},   {1, 200000, 1}, {1, 9, 3},   {1, 1000, 10}, {1, 1024, 600},
-    {4, 130, 5},  {3, 2, 1000},  {0, 3, 2},      {2, 3, 0},   {1, 1, 700},   {700, 1, 1},
-    {7, 1, 3},    {11, 2, 1},    {6, 40, 1},     {3, 299, 1}, {1, 5000, 33}, {3, 4100, 1},
-    {40, 17, 1},  {37, 33, 1},   {35, 64, 1},    {50, 8, 1},  {100, 3, 1},   {1, 30, 217},
+    {1, 1, 1},      {1, 7, 1},    {5, 16, 1},    {5, 17, 1},     {3, 64, 1},    {3, 100, 1},  {2, 5000, 1},
+    {700, 130, 1},  {9, 3, 1},    {9, 31, 1},    {9, 33, 1},     {9, 63, 1},    {9, 65, 1},   {7, 250, 1},
+    {1, 200000, 1}, {1, 9, 3},    {1, 1000, 10}, {1, 1024, 600}, {4, 130, 5},   {3, 2, 1000}, {0, 3, 2},
+    {2, 3, 0},      {1, 1, 700},  {700, 1, 1},   {7, 1, 3},      {11, 2, 1},    {6, 40, 1},   {3, 299, 1},
+    {1, 5000, 33},  {3, 4100, 1}, {40, 17, 1},   {37, 33, 1},    {35, 64, 1},   {50, 8, 1},   {100, 3, 1},
+    {1, 30, 217},   {1, 3001, 3}, {2, 1000, 7},  {1, 300, 15},   {1, 300, 259},
 };
 
 template <class T>
@@ -115,6 +115,62 @@ TEST(Reduce, ShortRowsHaveTheBitsOfARowAlone) {
     check_rows_alone<double>(op, false);
   }
   check_rows_alone<float>(Op::sum, true);
+}
+
+// Kernels go through narrow columns by whole vectors.
+template <class T>
+void check_narrow_columns(Op op, bool of_squares) {
+  constexpr std::int64_t wide = 40;
+  for (const std::int64_t rows : {7, 8, 20, 128, 129, 1003}) {
+    std::vector<T> in = random_values<T>(rows * wide, 4, -10, 10);
+    for (std::size_t i = 0; i < in.size(); i += 3) in[i] = i % 2 == 0 ? T{0} : -T{0};  // zeros of both signs
+    in[in.size() / 2] = std::numeric_limits<T>::quiet_NaN();
+    const std::vector<T> expected = reduce(op, {1, rows, wide}, in, 1, of_squares);
+    for (const std::int64_t columns : {1, 2, 3, 7, 8, 15}) {
+      SCOPED_TRACE(testing::Message() << rows << " rows, " << columns << " columns");
+      std::vector<T> narrow;
+      for (auto row = in.begin(); row != in.end(); row += wide) narrow.insert(narrow.end(), row, row + columns);
+      const std::vector<T> values = reduce(op, {1, rows, columns}, narrow, 1, of_squares);
+      for (std::size_t j = columns == 1 ? 1 : 0; j < values.size(); ++j) {  // a single column is a row
+        ASSERT_TRUE(values[j] == expected[j] || (std::isnan(values[j]) && std::isnan(expected[j]))) << "column " << j;
+        ASSERT_EQ(std::signbit(values[j]), std::signbit(expected[j])) << "column " << j;
+      }
+    }
+  }
+}
+TEST(Reduce, NarrowColumnsHaveTheBitsOfWideOnes) {
+  for (const Op op : {Op::sum, Op::max, Op::min}) {
+    check_narrow_columns<float>(op, false);
+    check_narrow_columns<double>(op, false);
+  }
+  check_narrow_columns<float>(Op::sum, true);
+}
+
+template <class T>
+void check_counts(double scale) {
+  std::vector<Extents> cases = all_extents;
+  for (const Extents& e : {Extents{2, 0, 3}, Extents{2, 0, 1}, Extents{1, 140000, 3}, Extents{2, 600, 129}}) {
+    cases.push_back(e);
+  }
+  for (const Extents& e : cases) {
+    SCOPED_TRACE(e.whole().str());
+    std::vector<std::uint8_t> in;
+    for (const float x : random_values<float>(e.whole().numel(), 5, -1, 9)) in.push_back(x > 0 ? 1 : 0);
+    const Array out(e.reduced(), dtype_of<T>), x(e.whole(), boolean);
+    if (!in.empty()) std::memcpy(written(x).data, in.data(), in.size());
+    run_kernel(Op::sum, {written(out), read(x)}, e.attributes(scale));
+    const std::vector<T> sums = out.template values<T>();
+    for (std::int64_t line = 0; line < e.lines(); ++line) {
+      double count = 0;
+      for (std::int64_t i = 0; i < e.axis; ++i) count += in[e.at(line, i)];
+      ASSERT_EQ(sums[static_cast<std::size_t>(line)], static_cast<T>(count * scale)) << "line " << line;
+    }
+  }
+}
+TEST(Sum, OfBooleansCountsThem) {
+  check_counts<std::int64_t>(1);
+  check_counts<float>(1.0 / 3);
+  check_counts<double>(0.1);
 }
 
 TEST(Sum, StaysAccurateOverLongAxes) {

@@ -38,6 +38,12 @@ DeviceCases reduction_cases() {
          return Results{sum(x), sum(x, 0), sum(x, 1), sum(x, 2), mean(x), sum(in({100000})), sum(in({67, 33}), 1)};
        },
        1e-4},
+      {"sum_of_booleans",
+       {Op::sum},
+       [](Inputs& in) {
+         const Tensor x = in({3, 1000, 70}) > 1.2;
+         return Results{sum(x), sum(x, 0), sum(x, 1), sum(x, 2), mean(x), mean(x, 1), sum(in({100000}) > 1.2)};
+       }},
       {"prod",
        {Op::prod, Op::prod_grad},
        [](Inputs& in) {  // of some numbers that are 0, along short and long lines, and across
