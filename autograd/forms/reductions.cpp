@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "asyncgrad/core/backend/round_up.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
@@ -106,6 +107,17 @@ void check_elements(const char* operation, const Shape& shape, AxisMask axes) {
 
 namespace {
 
+// The sums of the blocks of lines, as an input of Op::sum_of_parts, whose attributes are left.
+Tensor sums_of_blocks(const Tensor& x, ReduceAttributes& attributes, Location where) {
+  const std::int64_t blocks = divided_up(attributes.axis, summed_block(attributes));
+  Tensor parts = make_tensor({attributes.outer, blocks, attributes.inner},
+                             x.dtype() == DType::int64 ? DType::int64 : DType::float64, x.device());
+  submit(Op::sum_parts, {writes(parts), reads(x)}, attributes, where);
+  attributes.axis = blocks;
+  attributes.of_squares = false;
+  return parts;
+}
+
 // Squares are those of x itself, so that only the first operation takes them.
 Tensor reduce_in_groups(Op op, const Tensor& x, AxisMask axes, const Shape& shape, DType dtype, double scale,
                         bool of_squares, Location where) {
@@ -121,7 +133,10 @@ Tensor reduce_in_groups(Op op, const Tensor& x, AxisMask axes, const Shape& shap
     Shape to = from;
     for (int axis = group.begin; axis < group.end; ++axis) to = to.with(axis, 1);
     Tensor out = make_tensor(axes == 0 ? shape : to, dtype, x.device());
-    submit(op, {writes(out), reads(partial)}, attributes, where);
+    const bool in_parts = op == Op::sum && partial.dtype() != boolean && are_few_long_lines(attributes) &&
+                          has_kernel(Op::sum_parts, partial);
+    if (in_parts) partial = sums_of_blocks(partial, attributes, where);
+    submit(in_parts ? Op::sum_of_parts : op, {writes(out), reads(partial)}, attributes, where);
     if (axes == 0) return out;
     partial = out;
   }

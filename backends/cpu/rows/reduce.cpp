@@ -88,17 +88,89 @@ void run_count(const KernelCall& call, int tile) {
       });
 }
 
+template <class T>
+const SumLoops<T>& sum_loops(const ReduceAttributes& a) {
+  const ReduceLoops<T>& all = reduce_loops().of<T>();
+  return a.of_squares ? all.sum_of_squares : all.sum;
+}
+
 void run_sum(const KernelCall& call, int tile) {
   if (call.dtype(1) == DType::boolean) {
     return visit_arithmetic(call.dtype(0), [&]<class T>(T) { run_count<T>(call, tile); });
   }
   const auto& a = reduce_attributes(call);
   visit_arithmetic(call.dtype(0), [&]<class T>(T) {
-    const ReduceLoops<T>& all = reduce_loops().of<T>();
-    const SumLoops<T>& loops = a.of_squares ? all.sum_of_squares : all.sum;
+    const SumLoops<T>& loops = sum_loops<T>(a);
     reduce_tile<T>(
         call, tile, [&](const Strip<T>& strip, T* out) { loops.rows(strip, a.scale, out); },
         [&](const Strip<T>& strip, T* out) { loops.columns(strip, a.scale, out); });
+  });
+}
+
+// --- sum_parts: an item is a block of each line of those side by side.
+
+std::int64_t sum_items(const ReduceAttributes& a) { return a.outer * divided_up(a.axis, summed_block(a)); }
+std::int64_t sum_items_per_tile(const ReduceAttributes& a) { return items_per_tile(summed_block(a) * a.inner); }
+
+int sum_parts_tiles(const KernelCall& call) {
+  const auto& a = reduce_attributes(call);
+  return tile_count(sum_items(a), sum_items_per_tile(a));
+}
+
+void run_sum_parts(const KernelCall& call, int tile) {
+  const auto& a = reduce_attributes(call);
+  visit_arithmetic(call.dtype(1), [&]<class T>(T) {
+    const SumLoops<T>& loops = sum_loops<T>(a);
+    const std::int64_t blocks = divided_up(a.axis, summed_block(a));
+    const Range items = tile_range(sum_items(a), sum_items_per_tile(a), tile);
+    for (std::int64_t item = items.begin; item < items.end; ++item) {
+      const std::int64_t begin = item % blocks * summed_block(a), left = a.axis - begin,
+                         n = std::min(left, summed_block(a));
+      const T* const x = call.data<T>(1) + (item / blocks * a.axis + begin) * a.inner;
+      auto* const parts = call.data<typename SumLoops<T>::Part>(0) + item * a.inner;
+      if (a.inner == 1) {
+        loops.row_block(x, n, parts);
+        continue;
+      }
+      for (std::int64_t first = 0; first < a.inner; first += strip_columns) {
+        loops.column_block({x + first, left, std::min(strip_columns, a.inner - first), a.inner}, n, parts + first);
+      }
+    }
+  });
+}
+
+template <class Part, class T>
+void sum_of_parts(const KernelCall& call, int tile) {
+  const double scale = reduce_attributes(call).scale;
+  T* const out = call.data<T>(0);
+  const auto put = [&](std::int64_t line, Part total) {
+    if constexpr (std::is_integral_v<T>) {
+      out[line] = static_cast<T>(total);
+    } else {
+      out[line] = static_cast<T>(total * scale);
+    }
+  };
+  const auto add = [&](const Strip<Part>& strip, std::int64_t line) {
+    std::array<Part, strip_columns> totals{};
+    for (std::int64_t row = 0; row < strip.rows; ++row) {
+      const Part* const parts = strip.data + row * strip.stride;
+      for (std::int64_t j = 0; j < strip.columns; ++j) totals[static_cast<std::size_t>(j)] += parts[j];
+    }
+    for (std::int64_t j = 0; j < strip.columns; ++j) put(line + j, totals[static_cast<std::size_t>(j)]);
+  };
+  each_strip<ReduceAttributes>(
+      call, tile, call.data<Part>(1),
+      [&](const Strip<Part>& strip, std::int64_t line) {
+        for (std::int64_t row = 0; row < strip.rows; ++row) {
+          add({strip.data + row * strip.stride, strip.columns, 1, 1}, line + row);
+        }
+      },
+      add);
+}
+void run_sum_of_parts(const KernelCall& call, int tile) {
+  visit_arithmetic(call.dtype(0), [&]<class T>(T) {
+    using Part = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;  // integers wrap around
+    sum_of_parts<Part, T>(call, tile);
   });
 }
 
@@ -284,6 +356,8 @@ void run_max_grad(const KernelCall& call, int tile) {
 }  // namespace
 
 constinit const Kernel cpu_kernels::sum{.run = run_sum, .tiles = strip_tiles<ReduceAttributes>};
+constinit const Kernel cpu_kernels::sum_parts{.run = run_sum_parts, .tiles = sum_parts_tiles};
+constinit const Kernel cpu_kernels::sum_of_parts{.run = run_sum_of_parts, .tiles = strip_tiles<ReduceAttributes>};
 constinit const Kernel cpu_kernels::prod{.run = run_prod, .tiles = strip_tiles<ReduceAttributes>};
 constinit const Kernel cpu_kernels::max{.run = run_extreme<true>, .tiles = strip_tiles<ReduceAttributes>};
 constinit const Kernel cpu_kernels::min{.run = run_extreme<false>, .tiles = strip_tiles<ReduceAttributes>};

@@ -102,13 +102,16 @@ HWY_INLINE void sums_of_one(const T* HWY_RESTRICT x, std::int64_t n, double scal
 }
 
 template <bool Squares, class T>
+HWY_INLINE T sum_of_integers(const T* x, std::int64_t n) {
+  std::uint64_t sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += term<Squares>(x[i]);
+  return static_cast<T>(sum);
+}
+
+template <bool Squares, class T>
 void sum_rows(const Strip<T>& strip, double scale, T* out) {
   if constexpr (std::is_integral_v<T>) {
-    each_row(strip, out, [](const T* x, std::int64_t n) HWY_ATTR {
-      std::uint64_t sum = 0;
-      for (std::int64_t i = 0; i < n; ++i) sum += term<Squares>(x[i]);
-      return static_cast<T>(sum);
-    });
+    each_row(strip, out, [](const T* x, std::int64_t n) HWY_ATTR { return sum_of_integers<Squares>(x, n); });
   } else if (strip.columns > short_row && strip.columns <= longest_of_many_rows<T>) {
     fold_many_rows<SumOfMany<Squares>>(strip, out);
     for (std::int64_t row = 0; row < strip.rows; ++row) out[row] = scaled<T>(out[row], scale);
@@ -172,36 +175,60 @@ HWY_INLINE void add_eight_rows(const T* HWY_RESTRICT x, std::int64_t stride, Ter
   }
 }
 
-// Adds rows eight at a time: 128 rows in the type of the elements, and the sums of such blocks in double.
+// The sums of the first n rows, which are added eight at a time.
+template <bool Squares, class T>
+HWY_INLINE void sum_block_of_columns(const Strip<T>& strip, std::int64_t n, Term<T>* sums) {
+  const std::int64_t columns = strip.columns;
+  std::fill_n(sums, columns, Term<T>{0});
+  std::int64_t row = 0;
+  if constexpr (!std::is_integral_v<T>) {
+    row = std::min(rows_of_whole_vectors(strip), n / 8 * 8);
+    if (row > 0) {
+      prefetch_narrow_rows(strip, 0, row);
+      add_narrow_rows<Squares>(strip.data, strip.stride, row, sums);
+    }
+  }
+  for (; row + 8 <= n; row += 8) {
+    add_eight_rows<Squares>(strip.data + row * strip.stride, strip.stride, sums, columns);
+  }
+  for (; row < n; ++row) {
+    const T* const x = strip.data + row * strip.stride;
+    for (std::int64_t j = 0; j < columns; ++j) sums[j] += term<Squares>(x[j]);
+  }
+}
+
+// Blocks of rows are added in the type of the elements, and their sums in double.
 template <bool Squares, class T>
 void sum_columns(const Strip<T>& strip, double scale, T* out) {
-  constexpr std::int64_t block_rows = 128;
   if (strip.rows == 1) return sums_of_one<Squares>(strip.data, strip.columns, scale, out);
   HWY_ALIGN Term<T> sums[strip_columns];
   HWY_ALIGN Total<T> totals[strip_columns] = {};
-  const std::int64_t columns = strip.columns, whole = std::is_integral_v<T> ? 0 : rows_of_whole_vectors(strip);
-  for (std::int64_t begin = 0; begin < strip.rows; begin += block_rows) {
-    const std::int64_t end = std::min(strip.rows, begin + block_rows);
-    std::fill_n(sums, columns, Term<T>{0});
-    std::int64_t row = begin;
-    if constexpr (!std::is_integral_v<T>) {
-      row = std::clamp(whole, begin, end / 8 * 8);
-      if (row > begin) {
-        prefetch_narrow_rows(strip, begin, row);
-        add_narrow_rows<Squares>(strip.data + begin * strip.stride, strip.stride, row - begin, sums);
-      }
-    }
-    for (; row + 8 <= end; row += 8) {
-      add_eight_rows<Squares>(strip.data + row * strip.stride, strip.stride, sums, columns);
-    }
-    for (; row < end; ++row) {
-      const T* const x = strip.data + row * strip.stride;
-      for (std::int64_t j = 0; j < columns; ++j) sums[j] += term<Squares>(x[j]);
-    }
-    for (std::int64_t j = 0; j < columns; ++j) totals[j] += static_cast<Total<T>>(sums[j]);
+  for (std::int64_t row = 0; row < strip.rows; row += summed_in_column) {
+    const Strip<T> rest{strip.data + row * strip.stride, strip.rows - row, strip.columns, strip.stride};
+    sum_block_of_columns<Squares>(rest, std::min(rest.rows, summed_in_column), sums);
+    for (std::int64_t j = 0; j < strip.columns; ++j) totals[j] += static_cast<Total<T>>(sums[j]);
   }
-  for (std::int64_t j = 0; j < columns; ++j) out[j] = scaled<T>(totals[j], scale);
+  for (std::int64_t j = 0; j < strip.columns; ++j) out[j] = scaled<T>(totals[j], scale);
 }
+
+template <bool Squares, class T>
+void sum_column_block(const Strip<T>& strip, std::int64_t rows, typename SumLoops<T>::Part* parts) {
+  HWY_ALIGN Term<T> sums[strip_columns];
+  sum_block_of_columns<Squares>(strip, rows, sums);
+  for (std::int64_t j = 0; j < strip.columns; ++j) parts[j] = static_cast<typename SumLoops<T>::Part>(sums[j]);
+}
+template <bool Squares, class T>
+void sum_row_block(const T* x, std::int64_t n, typename SumLoops<T>::Part* part) {
+  if constexpr (std::is_integral_v<T>) {
+    *part = sum_of_integers<Squares>(x, n);
+  } else {
+    *part = block_sum<Squares>(x, x, n);
+  }
+}
+
+template <bool Squares, class T>
+constexpr SumLoops<T> sum_loops{sum_rows<Squares, T>, sum_columns<Squares, T>, sum_row_block<Squares, T>,
+                                sum_column_block<Squares, T>};
 
 // The products of `count` neighbouring rows of n elements, element by element.
 template <std::int64_t count, class T>
@@ -350,8 +377,8 @@ void extreme_columns(const Strip<T>& strip, T* HWY_RESTRICT out) {
 }
 
 template <class T>
-constexpr ReduceLoops<T> functions{.sum = {sum_rows<false, T>, sum_columns<false, T>},
-                                   .sum_of_squares = {sum_rows<true, T>, sum_columns<true, T>},
+constexpr ReduceLoops<T> functions{.sum = sum_loops<false, T>,
+                                   .sum_of_squares = sum_loops<true, T>,
                                    .prod = {prod_rows<T>, prod_columns<T>},
                                    .max = {extreme_rows<true, T>, extreme_columns<true, T>},
                                    .min = {extreme_rows<false, T>, extreme_columns<false, T>}};

@@ -1,6 +1,9 @@
 // The loops of sum, prod, max and min. Internal.
 #pragma once
 
+#include <cstdint>
+#include <type_traits>
+
 #include "asyncgrad/backends/cpu/dispatch.h"
 #include "asyncgrad/backends/cpu/rows/axis_strips.h"
 
@@ -13,6 +16,11 @@ template <class T>
 struct SumLoops {
   void (*rows)(const Strip<T>& strip, double scale, T* out);
   void (*columns)(const Strip<T>& strip, double scale, T* out);
+  // The sums of blocks: of a row of n elements, at most summed_in_row; of the first `rows` rows of each column, at most
+  // summed_in_column, where the strip goes on as its columns do.
+  using Part = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+  void (*row_block)(const T* x, std::int64_t n, Part* part);
+  void (*column_block)(const Strip<T>& strip, std::int64_t rows, Part* parts);
 };
 template <class T>
 struct StripLoops {

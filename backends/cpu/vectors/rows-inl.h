@@ -19,12 +19,13 @@
 #include <limits>
 
 #include "asyncgrad/backends/cpu/vectors/prefetch.h"
+#include "asyncgrad/core/backend/attributes/reductions.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
 inline constexpr std::int64_t running_sums = 64;
-inline constexpr std::int64_t block_elements = 4096;
+inline constexpr std::int64_t block_elements = summed_in_row;
 // The longest rows whose elements are summed one by one.
 inline constexpr std::int64_t short_row = 16;
 

@@ -15,6 +15,17 @@ struct ReduceAttributes {
   bool of_squares = false;  // sum: of the squares of the elements
   std::array<std::uint8_t, 7> padding{};
 };
+// A line is summed in blocks of so many elements, whose sums are added in order: the last axis, or another one.
+inline constexpr std::int64_t summed_in_row = 4096, summed_in_column = 128;
+constexpr std::int64_t summed_block(const ReduceAttributes& a) {
+  return a.inner == 1 ? summed_in_row : summed_in_column;
+}
+// Whether the blocks of such lines had better be summed by several threads: the lines themselves would occupy few.
+constexpr bool are_few_long_lines(const ReduceAttributes& a) {
+  constexpr std::int64_t columns = 256, few = 8, long_elements = 262144;
+  return a.outer * divided_up(a.inner, columns) < few &&
+         a.axis * (a.inner < columns ? a.inner : columns) >= long_elements;
+}
 // The input seen as (outer, axis, inner): sums from the axis's first element, or from its last one, up to each.
 struct CumsumAttributes {
   std::int64_t outer = 1, axis = 1, inner = 1;

@@ -146,6 +146,18 @@ TEST(Sum, OfIntegersIsExact) {
   EXPECT_EQ(sum(int64_tensor({large, 2}, {2})).item<std::int64_t>(), large + 2);
 }
 
+// Alone a long line is summed by several threads, and among others by one.
+TEST(Sum, OfALongLineHasTheBitsOfOneAmongOthers) {
+  constexpr std::int64_t lines = 9, n = 262144;
+  const Tensor x = randn({lines, n}), sums = sum(x, 1), first = x.slice(0, 1);
+  EXPECT_EQ(sum(first).item(), sums.to_vector<float>()[0]);
+  EXPECT_EQ(mean(first, {0, 1}).item(), mean(x, 1).to_vector<float>()[0]);
+  EXPECT_EQ(norm(first).item(), norm(x, 1).to_vector<float>()[0]);
+  const Tensor y = parameter(first.clone());
+  sum(y).backward();
+  EXPECT_EQ(y.grad().to_vector<float>(), std::vector<float>(n, 1));
+}
+
 TEST(Sum, OfBooleansCountsThem) {
   const Tensor x = randn({7, 40, 9}) > 0.3, numbers = x.to(int64);
   for (const Axes& axes : {Axes{}, Axes{0}, Axes{1}, Axes{2}, Axes{0, 1}, Axes{0, 2}, Axes{0, 1, 2}}) {

@@ -28,7 +28,7 @@ const std::vector<Extents> all_extents = {
     {1, 200000, 1}, {1, 9, 3},    {1, 1000, 10}, {1, 1024, 600}, {4, 130, 5},   {3, 2, 1000}, {0, 3, 2},
     {2, 3, 0},      {1, 1, 700},  {700, 1, 1},   {7, 1, 3},      {11, 2, 1},    {6, 40, 1},   {3, 299, 1},
     {1, 5000, 33},  {3, 4100, 1}, {40, 17, 1},   {37, 33, 1},    {35, 64, 1},   {50, 8, 1},   {100, 3, 1},
-    {1, 30, 217},   {1, 3001, 3}, {2, 1000, 7},  {1, 300, 15},   {1, 300, 259},
+    {1, 30, 217},   {1, 3001, 3}, {2, 1000, 7},  {1, 300, 15},   {1, 300, 259}, {37, 2, 1},   {45, 4, 1},
 };
 
 template <class T>
@@ -185,6 +185,36 @@ TEST(Sum, OfIntegersWrapsAround) {
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   EXPECT_EQ(reduce<std::int64_t>(Op::sum, {1, 2, 1}, {most, 1})[0], std::numeric_limits<std::int64_t>::min());
   EXPECT_EQ(reduce<std::int64_t>(Op::sum, {1, 2, 2}, {most, 5, 1, 6}), (std::vector<std::int64_t>{-most - 1, 11}));
+}
+
+// Few long lines are summed in two operations.
+template <class T>
+void check_parts(bool of_squares) {
+  for (const Extents& e : {Extents{1, 70001, 1}, Extents{2, 4097, 1}, Extents{1, 4100, 3}, Extents{3, 129, 300},
+                           Extents{2, 1000, 15}, Extents{1, 1, 5}}) {
+    SCOPED_TRACE(e.whole().str());
+    const std::vector<T> in = random_values<T>(e.whole().numel(), 6, -10, 10);
+    ReduceAttributes attributes = e.attributes(1.0 / 3, of_squares);
+    const std::int64_t blocks = divided_up(e.axis, summed_block(attributes));
+    const Array x(e.whole(), in), out(e.reduced(), dtype_of<T>),
+        parts({e.outer, blocks, e.inner}, std::is_integral_v<T> ? int64 : float64);
+    run_kernel(Op::sum_parts, {written(parts), read(x)}, attributes);
+    attributes.axis = blocks;
+    run_kernel(Op::sum_of_parts, {written(out), read(parts)}, attributes);
+    EXPECT_EQ(out.values<T>(), reduce(Op::sum, e, in, 1.0 / 3, of_squares));
+  }
+}
+TEST(Sum, OfPartsHasTheBitsOfTheWhole) {
+  check_parts<float>(false);
+  check_parts<float>(true);
+  check_parts<double>(false);
+  check_parts<std::int64_t>(false);
+}
+TEST(Sum, OfFewLongLinesIsCutIntoTiles) {
+  const Array x(Shape{300000}, float32), parts(Shape{1, 74, 1}, float64);
+  EXPECT_EQ(run_kernel(Op::sum_parts, {written(parts), read(x)}, ReduceAttributes{1, 300000, 1}), 5);
+  EXPECT_TRUE(are_few_long_lines({1, 300000, 1}) && are_few_long_lines({1, 300000, 3}));
+  EXPECT_FALSE(are_few_long_lines({1, 200000, 1}) || are_few_long_lines({8, 300000, 1}));
 }
 
 TEST(Sum, IsCutIntoTiles) {
