@@ -1,6 +1,7 @@
 // max, min, argmax and argmin.
 #include <array>
 
+#include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise/apply.h"
 #include "asyncgrad/autograd/forms/parts.h"
 #include "asyncgrad/autograd/forms/reductions.h"
@@ -55,6 +56,7 @@ Tensor extreme(Recorded which, const Arg& x, const Axes& axes, bool keep_dims) {
 
 Tensor place(const char* operation, Op op, const Arg& x, const ReduceAttributes& attributes, const Shape& shape) {
   check_dtype(op, operation, {"x", *x->impl()});
+  if (attributes.axis == 1) return zeros(shape, {.dtype = int64, .device = x->device()}, x.where());
   Tensor y = make_tensor(shape, DType::int64, x->device());
   submit(op, {writes(y), reads(x)}, attributes, x.where());
   return y;
