@@ -109,21 +109,62 @@ void max_of_windows(const PoolPlane& plane, std::int64_t count, const T* x, T* y
   }
 }
 
+// The largest elements of the rows of a window, for each column.
+template <class T>
+HWY_INLINE void largest_of_rows(const T* x, const Range& rows, std::int64_t width, T* HWY_RESTRICT row_max) {
+  std::copy_n(x + rows.begin * width, width, row_max);
+  for (std::int64_t row = rows.begin + 1; row < rows.end; ++row) {
+    const T* HWY_RESTRICT const in = x + row * width;
+    for (std::int64_t j = 0; j < width; ++j) row_max[j] = larger(in[j], row_max[j]);
+  }
+}
+
+#if HWY_TARGET != HWY_SCALAR
+
+// With a stride of 2, and as many outputs in a row as a vector has lanes, at least: the row has its padding, and the
+// elements of a window are compared in registers.
+template <class T>
+void max_of_every_second(const PoolPlane& plane, std::int64_t count, const T* x, T* y, std::byte* scratch) {
+  const hn::ScalableTag<T> d;
+  const PoolAxis &height = plane.height, &width = plane.width;
+  const std::int64_t lanes = lanes_of<T>;
+  constexpr T lowest = -std::numeric_limits<T>::infinity();
+  T* const padded = reinterpret_cast<T*>(scratch);
+  std::fill_n(padded, width.padding, lowest);
+  std::fill_n(padded + width.padding + width.in, width.padding + 1, lowest);  // vectors have an element more
+  for (const T* const end = x + count * plane.in(); x != end; x += plane.in()) {
+    for (std::int64_t i = 0; i < height.out; ++i, y += width.out) {
+      largest_of_rows(x, height.window(i), width.in, padded + width.padding);
+      for (std::int64_t j = 0; j < width.out; j += lanes) {
+        const std::int64_t first = std::min(j, width.out - lanes);  // the last vector may overlap
+        auto largest = hn::Set(d, lowest);
+        for (const T *at = padded + 2 * first, *last = at + width.kernel; at != last; ++at) {
+          const auto other = hn::ConcatEven(d, hn::LoadU(d, at + lanes), hn::LoadU(d, at));
+          largest = hn::IfThenElse(hn::Or(hn::Gt(other, largest), hn::IsNaN(other)), other, largest);
+        }
+        hn::StoreU(largest, d, y + first);
+      }
+    }
+  }
+}
+
+#endif  // HWY_TARGET != HWY_SCALAR
+
 template <class T>
 void max(const PoolPlane& plane, std::int64_t count, const T* x, T* y, std::byte* scratch) {
   if (plane.width.out < min_row) return max_of_windows(plane, count, x, y, nullptr);
   if (suits_max_windows<T>(plane)) return max_windows(plane, count, x, y, nullptr);
+#if HWY_TARGET != HWY_SCALAR
+  if (plane.width.stride == 2 && plane.width.out >= lanes_of<T>) {
+    return max_of_every_second(plane, count, x, y, scratch);
+  }
+#endif
   const PoolAxis &height = plane.height, &width = plane.width;
   const ColumnList list(width, scratch);
   T* HWY_RESTRICT const row_max = reinterpret_cast<T*>(list.last);
   for (const T* const end = x + count * plane.in(); x != end; x += plane.in()) {
     for (std::int64_t i = 0; i < height.out; ++i, y += width.out) {
-      const Range rows = height.window(i);
-      std::copy_n(x + rows.begin * width.in, width.in, row_max);
-      for (std::int64_t row = rows.begin + 1; row < rows.end; ++row) {
-        const T* HWY_RESTRICT const in = x + row * width.in;
-        for (std::int64_t j = 0; j < width.in; ++j) row_max[j] = larger(in[j], row_max[j]);
-      }
+      largest_of_rows(x, height.window(i), width.in, row_max);
       std::fill_n(y, width.out, -std::numeric_limits<T>::infinity());
       for (const Columns& columns : list) {
         T* HWY_RESTRICT const out = y + columns.output;
@@ -246,7 +287,11 @@ void mean(const PoolPlane& plane, std::int64_t count, const T* x, T* y, std::byt
       for (const Columns& columns : list) {
         double* HWY_RESTRICT const out = y_sums + columns.output;
         const double* HWY_RESTRICT const in = row_sums + columns.input;
-        for (std::int64_t j = 0; j < columns.count; ++j) out[j] += in[j * width.stride];
+        if (width.stride == 2) {  // a constant, so that the compiler adds several at a time
+          for (std::int64_t j = 0; j < columns.count; ++j) out[j] += in[2 * j];
+        } else {
+          for (std::int64_t j = 0; j < columns.count; ++j) out[j] += in[j * width.stride];
+        }
       }
       for (std::int64_t j = 0; j < width.out; ++j) y[j] = static_cast<T>(y_sums[j] * share);
     }

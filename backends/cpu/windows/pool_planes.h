@@ -24,10 +24,11 @@ struct PoolPlanes {
   void (*mean_grad)(const PoolPlane& plane, std::int64_t count, const T* dy, T* dx, std::byte* scratch);
 };
 
-// For each element of a window along the width, for each column of the input and for each column of the output.
+// For each element of a window along the width, for each column of the input, with its padding, and for each column of the
+// output; and one element.
 inline std::int64_t pool_scratch_bytes(const PoolPlane& plane) {
   const Range elements = plane.width.elements();
-  return 24 * (elements.end - elements.begin) + 16 * (plane.width.in + plane.width.out);
+  return 24 * (elements.end - elements.begin) + 16 * (plane.width.in + plane.width.padding + plane.width.out + 1);
 }
 
 // The functions for the best instruction set that this processor has.
