@@ -52,4 +52,13 @@ void each_strip(const KernelCall& call, int tile, const T* x, RowsFunction rows,
   }
 }
 
+// Calls one of the functions with strips of input 1 and with what each is reduced to, in output 0.
+template <class T, class RowsFunction, class ColumnsFunction>
+void reduce_strips(const KernelCall& call, int tile, RowsFunction reduce_rows, ColumnsFunction reduce_columns) {
+  T* const out = call.data<T>(0);
+  each_strip<ReduceAttributes>(
+      call, tile, call.data<T>(1), [&](const Strip<T>& strip, std::int64_t line) { reduce_rows(strip, out + line); },
+      [&](const Strip<T>& strip, std::int64_t line) { reduce_columns(strip, out + line); });
+}
+
 }  // namespace asyncgrad::detail

@@ -9,10 +9,11 @@ namespace {
 
 std::int64_t scratch_bytes(const KernelCall& call) { return reduce_scratch_bytes(lines_of(call)); }
 
-template <class T>
-struct Sum : Summing<T> {
-  using Partial = typename Summing<T>::Partial;
-  const T* in;
+// Booleans count as 0 or 1.
+template <class In, class T>
+struct Sum : Summing<In> {
+  using Partial = typename Summing<In>::Partial;
+  const In* in;
   T* out;
   double scale;
   bool of_squares;
@@ -25,36 +26,20 @@ struct Sum : Summing<T> {
     if constexpr (std::is_integral_v<T>) {
       out[line] = static_cast<T>(sum);
     } else {
-      out[line] = static_cast<T>(sum * scale);
+      out[line] = static_cast<T>(static_cast<double>(sum) * scale);
     }
   }
 };
 
-// The number of booleans that are true.
-template <class T>
-struct Count : Summing<std::int64_t> {
-  const std::uint8_t* in;
-  T* out;
-  double scale;
-
-  __device__ std::uint64_t value(std::int64_t, std::int64_t element) const { return in[element]; }
-  __device__ void finish(std::int64_t line, std::uint64_t count) const {
-    if constexpr (std::is_integral_v<T>) {
-      out[line] = static_cast<T>(count);
-    } else {
-      out[line] = static_cast<T>(static_cast<double>(count) * scale);
-    }
-  }
-};
-
+template <class In, class T>
+void run_sum_of(const KernelCall& call) {
+  const auto& a = call.attributes<ReduceAttributes>();
+  reduce(call, lines_of(call), Sum<In, T>{{}, call.data<In>(1), call.data<T>(0), a.scale, a.of_squares}, call.scratch);
+}
 void run_sum(const KernelCall& call, int) {
   visit_arithmetic(call.dtype(0), [&]<class T>(T) {
-    const auto& a = call.attributes<ReduceAttributes>();
-    if (call.dtype(1) == DType::boolean) {
-      return reduce(call, lines_of(call), Count<T>{{}, call.data<std::uint8_t>(1), call.data<T>(0), a.scale},
-                    call.scratch);
-    }
-    reduce(call, lines_of(call), Sum<T>{{}, call.data<T>(1), call.data<T>(0), a.scale, a.of_squares}, call.scratch);
+    if (call.dtype(1) == DType::boolean) return run_sum_of<std::uint8_t, T>(call);
+    run_sum_of<T, T>(call);
   });
 }
 
