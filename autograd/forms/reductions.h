@@ -31,7 +31,7 @@ Tensor reduce_over(Op op, const Tensor& x, AxisMask axes, const Shape& shape, do
 inline Tensor sum_over(const Tensor& x, AxisMask axes, const Shape& shape, double scale, Location where) {
   return reduce_over(Op::sum, x, axes, shape, scale, where);
 }
-// How many elements are true, multiplied by `scale`, likewise: in int64, or, over adjacent axes, in a floating type.
+// How many elements are true, multiplied by `scale`, likewise, as int64 or a floating type.
 Tensor sum_of_booleans(const Tensor& x, AxisMask axes, const Shape& shape, DType dtype, double scale, Location where);
 // The sum of the squares of x, likewise.
 Tensor sum_of_squares(const Tensor& x, AxisMask axes, const Shape& shape, Location where);

@@ -31,10 +31,7 @@ Tensor scaled_sum(const char* operation, const Arg& x, AxisMask axes, bool keep_
 Tensor scaled_mean(const Arg& x, AxisMask axes, bool keep_dims) {
   const double share = 1.0 / static_cast<double>(count_over(x->shape(), axes));
   if (x->dtype() == boolean) {
-    if (axes == 0 || are_adjacent(axes)) {
-      return sum_of_booleans(x, axes, reduced(x->shape(), axes, keep_dims), default_dtype(), share, x.where());
-    }
-    return scaled_mean(Arg(x->to(default_dtype(), x.where()), x.where()), axes, keep_dims);
+    return sum_of_booleans(x, axes, reduced(x->shape(), axes, keep_dims), default_dtype(), share, x.where());
   }
   check_floating("mean", {"x", *x->impl()});
   return scaled_sum("mean", x, axes, keep_dims, share);
