@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/core/backend/round_up.h"
@@ -19,6 +20,17 @@ struct Strip {
   const T* data;
   std::int64_t rows, columns, stride;
 };
+
+// The rows of a narrow matrix that a loop goes through side by side, as one row about as wide as a strip may be.
+template <class T>
+std::int64_t rows_side_by_side(const Strip<T>& strip) {
+  const std::int64_t most = strip_columns / strip.columns;
+  return strip.stride == strip.columns && strip.rows >= 2 * most ? most : 1;
+}
+
+// The type in which the elements of a line are added up or multiplied: unsigned for integers, so that they wrap around.
+template <class T>
+using Total = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;
 
 // Attributes have extents `outer`, `axis` and `inner`.
 template <class Attributes>

@@ -2,7 +2,6 @@
 #include "asyncgrad/backends/cpu/rows/cumsum_loops.h"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "asyncgrad/backends/cpu/highway_targets.h"
 #include "asyncgrad/backends/cpu/vectors/prefetch.h"
@@ -16,9 +15,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
-
-template <class T>
-using Total = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;
 
 // Goes through n elements from the first on, or from the last.
 struct Direction {

@@ -139,9 +139,7 @@ void run_argextreme(const KernelCall& call, int tile) {
         },
         [&](const Strip<T>& strip, std::int64_t line) {
           std::int64_t* const places = all_places + line;
-          if (strip.rows == 1) {
-            std::fill_n(places, strip.columns, 0);
-          } else if (strip.rows < column_block) {
+          if (strip.rows < column_block) {
             first_extremes_of_short_columns<Largest>(strip, places);
           } else {
             first_extremes_of_columns<Largest>(strip, column_block, places);
@@ -163,8 +161,7 @@ void max_grad_row(const T* x, T y, T dy, T* dx, std::int64_t n) {
 // The same for each column. Of narrow matrices some rows are gone through side by side, as many as a strip is wide.
 template <class T>
 void max_grad_columns(const Strip<T>& x, const T* y, const T* dy, T* dx) {
-  const std::int64_t columns = x.columns, most = strip_columns / columns,
-                     parts = x.stride == columns && x.rows >= 2 * most ? most : 1;
+  const std::int64_t columns = x.columns, parts = rows_side_by_side(x);
   std::array<T, strip_columns> extremes, shares;
   std::array<std::int64_t, strip_columns> equal{};
   for (std::int64_t j = 0; j < parts * columns; ++j) extremes[static_cast<std::size_t>(j)] = y[j % columns];

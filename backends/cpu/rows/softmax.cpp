@@ -4,8 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "asyncgrad/backends/cpu/families.h"
-#include "asyncgrad/backends/cpu/rows/axis_lines.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/core/error.h"
 
@@ -14,6 +15,15 @@ namespace asyncgrad::detail {
 namespace {
 
 // --- along any axis
+
+// Neighbouring lines share cache lines, so that a tile of long ones has several, too.
+std::int64_t least_lines(const ReduceAttributes& a) { return std::clamp<std::int64_t>(a.inner, 1, line_floats); }
+std::int64_t lines_per_tile(const ReduceAttributes& a) { return std::max(items_per_tile(a.axis), least_lines(a)); }
+
+int line_tiles(const KernelCall& call) {
+  const auto& a = call.attributes<ReduceAttributes>();
+  return tile_count(a.outer * a.inner, lines_per_tile(a));
+}
 
 std::int64_t line_scratch(const KernelCall& call) {
   const auto& a = call.attributes<ReduceAttributes>();
@@ -34,12 +44,13 @@ void run_lines(const KernelCall& call, int tile, void (*function)(const SoftmaxL
               .out = call.data<T>(0) + first,
               .scratch = reinterpret_cast<T*>(call.scratch)});
   };
-  if (a.inner == 1) {
-    const Range rows = tile_range(a.outer, items_per_tile(a.axis), tile);
-    return run(rows.begin * a.axis, rows.end - rows.begin);
+  const Range lines = tile_range(a.outer * a.inner, lines_per_tile(a), tile, least_lines(a));
+  if (a.inner == 1) return run(lines.begin * a.axis, lines.end - lines.begin);
+  for (std::int64_t line = lines.begin, count = 0; line < lines.end; line += count) {
+    const std::int64_t column = line % a.inner;
+    count = std::min(lines.end - line, a.inner - column);
+    run(line / a.inner * a.axis * a.inner + column, count);
   }
-  each_group_of_lines(call, tile, a.inner,
-                      [&](std::int64_t, std::int64_t first, std::int64_t count) { run(first, count); });
 }
 
 // function(table) is the function of the table.

@@ -3,31 +3,19 @@
 #include <array>
 #include <limits>
 #include <numeric>
-#include <type_traits>
 
 #include "asyncgrad/backends/cpu/families.h"
-#include "asyncgrad/backends/cpu/rows/reduce_loops.h"
+#include "asyncgrad/backends/cpu/rows/sum_loops.h"
 #include "asyncgrad/backends/element_types.h"
 
 namespace asyncgrad::detail {
 
 namespace {
 
-template <class T, class Total>
-T scaled(Total total, double scale) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(total);
-  } else {
-    return static_cast<T>(static_cast<double>(total) * scale);
-  }
-}
-
 // How many elements of each column are 1, of bytes that are 0 or 1. They are added in bytes, over as many rows as these
 // hold. Columns of narrow matrices are counted in several parts side by side, so that these rows are long.
 void count_ones(const Strip<std::uint8_t>& strip, std::int64_t* counts) {
-  const std::int64_t most = strip_columns / strip.columns,
-                     parts = strip.stride == strip.columns && strip.rows >= 2 * most ? most : 1,
-                     width = parts * strip.columns, rows = strip.rows / parts;
+  const std::int64_t parts = rows_side_by_side(strip), width = parts * strip.columns, rows = strip.rows / parts;
   std::array<std::int64_t, strip_columns> totals;
   std::fill_n(totals.begin(), width, 0);
   for (std::int64_t begin = 0; begin < rows; begin += std::numeric_limits<std::uint8_t>::max()) {
@@ -76,8 +64,8 @@ void run_count(const KernelCall& call, int tile) {
 }
 
 template <class T>
-const SumLoops<T>& sum_loops(const ReduceAttributes& a) {
-  const ReduceLoops<T>& all = reduce_loops().of<T>();
+const SumStripLoops<T>& loops_of(const ReduceAttributes& a) {
+  const SumLoops<T>& all = sum_loops().of<T>();
   return a.of_squares ? all.sum_of_squares : all.sum;
 }
 
@@ -87,7 +75,7 @@ void run_sum(const KernelCall& call, int tile) {
   }
   const auto& a = call.attributes<ReduceAttributes>();
   visit_arithmetic(call.dtype(0), [&]<class T>(T) {
-    const SumLoops<T>& loops = sum_loops<T>(a);
+    const SumStripLoops<T>& loops = loops_of<T>(a);
     reduce_strips<T>(
         call, tile, [&](const Strip<T>& strip, T* out) { loops.rows(strip, a.scale, out); },
         [&](const Strip<T>& strip, T* out) { loops.columns(strip, a.scale, out); });
@@ -107,14 +95,14 @@ int sum_parts_tiles(const KernelCall& call) {
 void run_sum_parts(const KernelCall& call, int tile) {
   const auto& a = call.attributes<ReduceAttributes>();
   visit_arithmetic(call.dtype(1), [&]<class T>(T) {
-    const SumLoops<T>& loops = sum_loops<T>(a);
+    const SumStripLoops<T>& loops = loops_of<T>(a);
     const std::int64_t blocks = divided_up(a.axis, summed_block(a));
     const Range items = tile_range(sum_items(a), sum_items_per_tile(a), tile);
     for (std::int64_t item = items.begin; item < items.end; ++item) {
       const std::int64_t begin = item % blocks * summed_block(a), left = a.axis - begin,
                          n = std::min(left, summed_block(a));
       const T* const x = call.data<T>(1) + (item / blocks * a.axis + begin) * a.inner;
-      auto* const parts = call.data<typename SumLoops<T>::Part>(0) + item * a.inner;
+      auto* const parts = call.data<Total<T>>(0) + item * a.inner;
       if (a.inner == 1) {
         loops.row_block(x, n, parts);
         continue;
@@ -126,14 +114,14 @@ void run_sum_parts(const KernelCall& call, int tile) {
   });
 }
 
-template <class Part, class T>
-void sum_of_parts(const KernelCall& call, int tile) {
+template <class T>
+void add_parts(const KernelCall& call, int tile) {
   const double scale = call.attributes<ReduceAttributes>().scale;
   T* const out = call.data<T>(0);
-  const auto add = [&](const Strip<Part>& strip, std::int64_t line) {
-    std::array<Part, strip_columns> totals{};
+  const auto add = [&](const Strip<Total<T>>& strip, std::int64_t line) {
+    std::array<Total<T>, strip_columns> totals{};
     for (std::int64_t row = 0; row < strip.rows; ++row) {
-      const Part* const parts = strip.data + row * strip.stride;
+      const Total<T>* const parts = strip.data + row * strip.stride;
       for (std::int64_t j = 0; j < strip.columns; ++j) totals[static_cast<std::size_t>(j)] += parts[j];
     }
     for (std::int64_t j = 0; j < strip.columns; ++j) {
@@ -141,8 +129,8 @@ void sum_of_parts(const KernelCall& call, int tile) {
     }
   };
   each_strip<ReduceAttributes>(
-      call, tile, call.data<Part>(1),
-      [&](const Strip<Part>& strip, std::int64_t line) {
+      call, tile, call.data<Total<T>>(1),
+      [&](const Strip<Total<T>>& strip, std::int64_t line) {
         for (std::int64_t row = 0; row < strip.rows; ++row) {
           add({strip.data + row * strip.stride, strip.columns, 1, 1}, line + row);
         }
@@ -150,10 +138,7 @@ void sum_of_parts(const KernelCall& call, int tile) {
       add);
 }
 void run_sum_of_parts(const KernelCall& call, int tile) {
-  visit_arithmetic(call.dtype(0), [&]<class T>(T) {
-    using Part = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;  // integers wrap around
-    sum_of_parts<Part, T>(call, tile);
-  });
+  visit_arithmetic(call.dtype(0), [&]<class T>(T) { add_parts<T>(call, tile); });
 }
 
 }  // namespace
