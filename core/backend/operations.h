@@ -18,21 +18,19 @@ namespace asyncgrad::detail {
 
 // Outputs come first, then inputs.
 enum class Op : std::uint8_t {
-  fill,         // out                   FillAttributes
-  arange,       // out                   ArangeAttributes
-  uniform,      // out                   RandomAttributes
-  normal,       // out                   RandomAttributes
-  randint,      // out (int64)           RandintAttributes
-  permutation,  // out (int64)           RandintAttributes
-  copy,         // out, in               none; converts between types; equal numbers of elements
-  elementwise,  // out, inputs…          ElementwiseAttributes; inputs broadcast to out's shape
-  matmul,       // out, x, w             MatmulAttributes: leading axes of x and w are broadcast to out's
-  dense,        // out, x, w[, bias]     DenseAttributes: activation(x w + bias): (N, I) (I, O) (O) -> (N, O)
-  dense_grad,   // dz[, dbias], y, dy    DenseAttributes: dz = activation'(y) dy, dbias = sum of dz's rows
-  sum,          // out, in               ReduceAttributes: out = scale * sum, perhaps of squares; booleans count
-  // parts (outer, blocks, inner) of float64 or int64, in   ReduceAttributes: the sums of blocks of few long lines, which
-  // several threads compute; a backend may have no kernel for it, if its sum does that
-  sum_parts,
+  fill,                // out                   FillAttributes
+  arange,              // out                   ArangeAttributes
+  uniform,             // out                   RandomAttributes
+  normal,              // out                   RandomAttributes
+  randint,             // out (int64)           RandintAttributes
+  permutation,         // out (int64)           RandintAttributes
+  copy,                // out, in               none; converts between types; equal numbers of elements
+  elementwise,         // out, inputs…          ElementwiseAttributes; inputs broadcast to out's shape
+  matmul,              // out, x, w             MatmulAttributes: leading axes of x and w are broadcast to out's
+  dense,               // out, x, w[, bias]     DenseAttributes: activation(x w + bias): (N, I) (I, O) (O) -> (N, O)
+  dense_grad,          // dz[, dbias], y, dy    DenseAttributes: dz = activation'(y) dy, dbias = sum of dz's rows
+  sum,                 // out, in               ReduceAttributes: out = scale * sum, perhaps of squares; booleans count
+  sum_parts,           // parts, in             ReduceAttributes: the sums of blocks of few long lines, see there
   sum_of_parts,        // out, parts            ReduceAttributes: out = scale * sum, added in order
   prod,                // out, in               ReduceAttributes
   prod_grad,           // dx, x, dy             ReduceAttributes: dy times the product of the other elements

@@ -15,12 +15,14 @@ struct ReduceAttributes {
   bool of_squares = false;  // sum: of the squares of the elements
   std::array<std::uint8_t, 7> padding{};
 };
-// A line is summed in blocks of so many elements, whose sums are added in order: the last axis, or another one.
+// A line is summed in blocks of so many elements, whose sums are added in order: the last axis, or another one. sum does
+// both, and sum_parts and sum_of_parts do them apart, with parts (outer, blocks, inner) of float64 or int64. A backend whose
+// sum has several threads for a line has no kernel for these, see has_kernel().
 inline constexpr std::int64_t summed_in_row = 4096, summed_in_column = 128;
 constexpr std::int64_t summed_block(const ReduceAttributes& a) {
   return a.inner == 1 ? summed_in_row : summed_in_column;
 }
-// Whether the blocks of such lines had better be summed by several threads: the lines themselves would occupy few.
+// Whether that is worth it: the lines themselves would occupy few threads.
 constexpr bool are_few_long_lines(const ReduceAttributes& a) {
   constexpr std::int64_t columns = 256, few = 8, long_elements = 262144;
   return a.outer * divided_up(a.inner, columns) < few &&
