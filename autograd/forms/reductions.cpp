@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "asyncgrad/core/backend/round_up.h"
@@ -107,15 +108,24 @@ void check_elements(const char* operation, const Shape& shape, AxisMask axes) {
 
 namespace {
 
-// The sums of the blocks of lines, as an input of Op::sum_of_parts, whose attributes are left.
-Tensor sums_of_blocks(const Tensor& x, ReduceAttributes& attributes, Location where) {
-  const std::int64_t blocks = divided_up(attributes.axis, summed_block(attributes));
+// What the blocks of lines are reduced to, as an input of the operation on parts, whose attributes are left.
+Tensor reduce_blocks(Op parts_of, const Tensor& x, ReduceAttributes& attributes, Location where) {
+  const std::int64_t blocks = divided_up(attributes.axis, line_block(attributes));
   Tensor parts = make_tensor({attributes.outer, blocks, attributes.inner},
                              x.dtype() == DType::int64 ? DType::int64 : DType::float64, x.device());
-  submit(Op::sum_parts, {writes(parts), reads(x)}, attributes, where);
+  submit(parts_of, {writes(parts), reads(x)}, attributes, where);
   attributes.axis = blocks;
   attributes.of_squares = false;
   return parts;
+}
+
+struct OpInParts {
+  Op of_blocks, of_parts;
+};
+std::optional<OpInParts> op_in_parts(Op op) {
+  if (op == Op::sum) return OpInParts{Op::sum_parts, Op::sum_of_parts};
+  if (op == Op::prod) return OpInParts{Op::prod_parts, Op::prod_of_parts};
+  return std::nullopt;
 }
 
 // Squares are those of x itself, so that only the first operation takes them.
@@ -133,10 +143,11 @@ Tensor reduce_in_groups(Op op, const Tensor& x, AxisMask axes, const Shape& shap
     Shape to = from;
     for (int axis = group.begin; axis < group.end; ++axis) to = to.with(axis, 1);
     Tensor out = make_tensor(axes == 0 ? shape : to, dtype, x.device());
-    const bool in_parts = op == Op::sum && partial.dtype() != boolean && are_few_long_lines(attributes) &&
-                          has_kernel(Op::sum_parts, partial);
-    if (in_parts) partial = sums_of_blocks(partial, attributes, where);
-    submit(in_parts ? Op::sum_of_parts : op, {writes(out), reads(partial)}, attributes, where);
+    const auto parts = op_in_parts(op);
+    const bool in_parts =
+        parts && partial.dtype() != boolean && are_few_long_lines(attributes) && has_kernel(parts->of_blocks, partial);
+    if (in_parts) partial = reduce_blocks(parts->of_blocks, partial, attributes, where);
+    submit(in_parts ? parts->of_parts : op, {writes(out), reads(partial)}, attributes, where);
     if (axes == 0) return out;
     partial = out;
   }

@@ -17,6 +17,7 @@ constexpr auto kernels = kernel_table(
     KernelRow{Op::copy, &k::copy}, by_formula(), KernelRow{Op::matmul, &k::matmul}, KernelRow{Op::dense, &k::dense},
     KernelRow{Op::dense_grad, &k::dense_grad}, KernelRow{Op::sum, &k::sum}, KernelRow{Op::sum_parts, &k::sum_parts},
     KernelRow{Op::sum_of_parts, &k::sum_of_parts}, KernelRow{Op::prod, &k::prod},
+    KernelRow{Op::prod_parts, &k::prod_parts}, KernelRow{Op::prod_of_parts, &k::prod_of_parts},
     KernelRow{Op::prod_grad, &k::prod_grad}, KernelRow{Op::max, &k::max}, KernelRow{Op::min, &k::min},
     KernelRow{Op::any, &k::any}, KernelRow{Op::all, &k::all}, KernelRow{Op::max_grad, &k::max_grad},
     KernelRow{Op::argmax, &k::argmax}, KernelRow{Op::argmin, &k::argmin}, KernelRow{Op::argsort, &k::argsort},

@@ -33,6 +33,8 @@ enum class Op : std::uint8_t {
   sum_parts,           // parts, in             ReduceAttributes: the sums of blocks of few long lines, see there
   sum_of_parts,        // out, parts            ReduceAttributes: out = scale * sum, added in order
   prod,                // out, in               ReduceAttributes
+  prod_parts,          // parts, in             ReduceAttributes: the products of blocks, as sum_parts
+  prod_of_parts,       // out, parts            ReduceAttributes: their product, in order
   prod_grad,           // dx, x, dy             ReduceAttributes: dy times the product of the other elements
   max,                 // out, in               ReduceAttributes
   min,                 // out, in               ReduceAttributes
@@ -177,6 +179,8 @@ inline constexpr auto operations = [] {
       OperationRow{Op::sum_parts, "sum", reduction, types::arithmetic, caller},
       OperationRow{Op::sum_of_parts, "sum", reduction, DTypeSet(float64, int64), caller},
       OperationRow{Op::prod, "prod", reduction, types::arithmetic, autograd},
+      OperationRow{Op::prod_parts, "prod", reduction, types::arithmetic, caller},
+      OperationRow{Op::prod_of_parts, "prod", reduction, DTypeSet(float64, int64), caller},
       OperationRow{Op::prod_grad, "prod_grad", reduction, types::floating, caller},
       OperationRow{Op::max, "max", reduction, types::arithmetic, autograd},
       OperationRow{Op::min, "min", reduction, types::arithmetic, autograd},

@@ -1,8 +1,9 @@
-// prod, any and all along an axis.
+// prod, any and all along an axis, and the two parts of prod for few long lines.
 #include <algorithm>
 #include <cstring>
 
 #include "asyncgrad/backends/cpu/families.h"
+#include "asyncgrad/backends/cpu/rows/line_blocks.h"
 #include "asyncgrad/backends/cpu/rows/reduce_loops.h"
 #include "asyncgrad/backends/element_types.h"
 
@@ -14,6 +15,20 @@ void run_prod(const KernelCall& call, int tile) {
   visit_arithmetic(call.dtype(0), [&]<class T>(T) {
     const StripLoops<T>& loops = reduce_loops().of<T>().prod;
     reduce_strips<T>(call, tile, loops.rows, loops.columns);
+  });
+}
+
+void run_prod_parts(const KernelCall& call, int tile) {
+  visit_arithmetic(call.dtype(1), [&]<class T>(T) {
+    const ReduceLoops<T>& loops = reduce_loops().of<T>();
+    each_block<T>(call, tile, loops.prod_row_block, loops.prod_column_block);
+  });
+}
+void run_prod_of_parts(const KernelCall& call, int tile) {
+  visit_arithmetic(call.dtype(0), [&]<class T>(T) {
+    combine_parts<T>(
+        call, tile, 1, [](Total<T> x, Total<T> y) { return x * y; },
+        [](Total<T> product) { return static_cast<T>(product); });
   });
 }
 
@@ -45,6 +60,8 @@ void run_decision(const KernelCall& call, int tile) {
 }  // namespace
 
 constinit const Kernel cpu_kernels::prod{.run = run_prod, .tiles = strip_tiles<ReduceAttributes>};
+constinit const Kernel cpu_kernels::prod_parts{.run = run_prod_parts, .tiles = line_block_tiles};
+constinit const Kernel cpu_kernels::prod_of_parts{.run = run_prod_of_parts, .tiles = strip_tiles<ReduceAttributes>};
 constinit const Kernel cpu_kernels::any{.run = run_decision<1>, .tiles = strip_tiles<ReduceAttributes>};
 constinit const Kernel cpu_kernels::all{.run = run_decision<0>, .tiles = strip_tiles<ReduceAttributes>};
 

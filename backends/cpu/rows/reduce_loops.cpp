@@ -52,6 +52,17 @@ HWY_INLINE Total<T> product(const T* x, std::int64_t n) {
 }
 
 template <class T>
+HWY_INLINE Total<T> product_of_row(const T* x, std::int64_t n) {
+  const std::int64_t by_32 = n < prefetching_row ? 0 : n / 32 * 32;  // the elements that 32 products take
+  const Total<T> rest = product<8>(x + by_32, n - by_32);
+  return by_32 == 0 ? rest : product<32>(x, by_32) * rest;
+}
+template <class T>
+void prod_row_block(const T* x, std::int64_t n, Total<T>* part) {
+  *part = product_of_row(x, n);
+}
+
+template <class T>
 void prod_rows(const Strip<T>& strip, T* out) {
   const std::int64_t n = strip.columns;
   if (n <= short_row) {
@@ -60,11 +71,8 @@ void prod_rows(const Strip<T>& strip, T* out) {
     for (; row < strip.rows; ++row) multiply_rows<1>(strip.data + row * n, n, out + row);
     return;
   }
-  const std::int64_t by_32 = n < prefetching_row ? 0 : n / 32 * 32;  // the elements that 32 products take
-  each_row(strip, out, [by_32](const T* x, std::int64_t count) HWY_ATTR {
-    const Total<T> rest = product<8>(x + by_32, count - by_32);
-    return static_cast<T>(by_32 == 0 ? rest : product<32>(x, by_32) * rest);
-  });
+  each_row(strip, out,
+           [](const T* x, std::int64_t count) HWY_ATTR { return static_cast<T>(product_of_row(x, count)); });
 }
 
 // Four rows of the strip's columns, unless these are few.
@@ -75,11 +83,10 @@ HWY_INLINE void prefetch_rows(const T* x, const Strip<T>& strip) {
 }
 
 template <class T>
-void prod_columns(const Strip<T>& strip, T* out) {
-  HWY_ALIGN Total<T> products[strip_columns];
+void prod_column_block(const Strip<T>& strip, std::int64_t rows, Total<T>* HWY_RESTRICT products) {
   std::fill_n(products, strip.columns, Total<T>{1});
   std::int64_t row = 0;
-  for (; row + 4 <= strip.rows; row += 4) {  // so that products are read and written once for four
+  for (; row + 4 <= rows; row += 4) {  // so that products are read and written once for four
     const T* HWY_RESTRICT x = strip.data + row * strip.stride;
     const T *const x1 = x + strip.stride, *const x2 = x1 + strip.stride, *const x3 = x2 + strip.stride;
     prefetch_rows(x + 16 * strip.stride, strip);
@@ -88,10 +95,16 @@ void prod_columns(const Strip<T>& strip, T* out) {
                      (static_cast<Total<T>>(x2[j]) * static_cast<Total<T>>(x3[j]));
     }
   }
-  for (; row < strip.rows; ++row) {
+  for (; row < rows; ++row) {
     const T* HWY_RESTRICT x = strip.data + row * strip.stride;
     for (std::int64_t j = 0; j < strip.columns; ++j) products[j] *= static_cast<Total<T>>(x[j]);
   }
+}
+
+template <class T>
+void prod_columns(const Strip<T>& strip, T* out) {
+  HWY_ALIGN Total<T> products[strip_columns];
+  prod_column_block(strip, strip.rows, products);
   for (std::int64_t j = 0; j < strip.columns; ++j) out[j] = static_cast<T>(products[j]);
 }
 
@@ -163,6 +176,8 @@ void extreme_columns(const Strip<T>& strip, T* HWY_RESTRICT out) {
 
 template <class T>
 constexpr ReduceLoops<T> functions{.prod = {prod_rows<T>, prod_columns<T>},
+                                   .prod_row_block = prod_row_block<T>,
+                                   .prod_column_block = prod_column_block<T>,
                                    .max = {extreme_rows<true, T>, extreme_columns<true, T>},
                                    .min = {extreme_rows<false, T>, extreme_columns<false, T>}};
 ArithmeticLoops<ReduceLoops> reduce_loops() { return {functions<float>, functions<double>, functions<std::int64_t>}; }

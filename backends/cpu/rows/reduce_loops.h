@@ -16,7 +16,10 @@ struct StripLoops {
 
 template <class T>
 struct ReduceLoops {
-  StripLoops<T> prod;      // products of int64 wrap around, and those of float32 are computed in float64
+  StripLoops<T> prod;  // products of int64 wrap around, and those of float32 are computed in float64
+  // The product of n elements, and of the first `rows` elements of each column.
+  void (*prod_row_block)(const T* x, std::int64_t n, Total<T>* part);
+  void (*prod_column_block)(const Strip<T>& strip, std::int64_t rows, Total<T>* parts);
   StripLoops<T> max, min;  // of at least one element; NaN if one of them is NaN
 };
 

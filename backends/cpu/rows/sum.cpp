@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "asyncgrad/backends/cpu/families.h"
+#include "asyncgrad/backends/cpu/rows/line_blocks.h"
 #include "asyncgrad/backends/cpu/rows/sum_loops.h"
 #include "asyncgrad/backends/element_types.h"
 
@@ -82,69 +83,26 @@ void run_sum(const KernelCall& call, int tile) {
   });
 }
 
-// --- sum_parts: an item is a block of each line of those side by side.
-
-std::int64_t sum_items(const ReduceAttributes& a) { return a.outer * divided_up(a.axis, summed_block(a)); }
-std::int64_t sum_items_per_tile(const ReduceAttributes& a) { return items_per_tile(summed_block(a) * a.inner); }
-
-int sum_parts_tiles(const KernelCall& call) {
-  const auto& a = call.attributes<ReduceAttributes>();
-  return tile_count(sum_items(a), sum_items_per_tile(a));
-}
-
 void run_sum_parts(const KernelCall& call, int tile) {
-  const auto& a = call.attributes<ReduceAttributes>();
   visit_arithmetic(call.dtype(1), [&]<class T>(T) {
-    const SumStripLoops<T>& loops = loops_of<T>(a);
-    const std::int64_t blocks = divided_up(a.axis, summed_block(a));
-    const Range items = tile_range(sum_items(a), sum_items_per_tile(a), tile);
-    for (std::int64_t item = items.begin; item < items.end; ++item) {
-      const std::int64_t begin = item % blocks * summed_block(a), left = a.axis - begin,
-                         n = std::min(left, summed_block(a));
-      const T* const x = call.data<T>(1) + (item / blocks * a.axis + begin) * a.inner;
-      auto* const parts = call.data<Total<T>>(0) + item * a.inner;
-      if (a.inner == 1) {
-        loops.row_block(x, n, parts);
-        continue;
-      }
-      for (std::int64_t first = 0; first < a.inner; first += strip_columns) {
-        loops.column_block({x + first, left, std::min(strip_columns, a.inner - first), a.inner}, n, parts + first);
-      }
-    }
+    const SumStripLoops<T>& loops = loops_of<T>(call.attributes<ReduceAttributes>());
+    each_block<T>(call, tile, loops.row_block, loops.column_block);
   });
 }
 
-template <class T>
-void add_parts(const KernelCall& call, int tile) {
-  const double scale = call.attributes<ReduceAttributes>().scale;
-  T* const out = call.data<T>(0);
-  const auto add = [&](const Strip<Total<T>>& strip, std::int64_t line) {
-    std::array<Total<T>, strip_columns> totals{};
-    for (std::int64_t row = 0; row < strip.rows; ++row) {
-      const Total<T>* const parts = strip.data + row * strip.stride;
-      for (std::int64_t j = 0; j < strip.columns; ++j) totals[static_cast<std::size_t>(j)] += parts[j];
-    }
-    for (std::int64_t j = 0; j < strip.columns; ++j) {
-      out[line + j] = scaled<T>(totals[static_cast<std::size_t>(j)], scale);
-    }
-  };
-  each_strip<ReduceAttributes>(
-      call, tile, call.data<Total<T>>(1),
-      [&](const Strip<Total<T>>& strip, std::int64_t line) {
-        for (std::int64_t row = 0; row < strip.rows; ++row) {
-          add({strip.data + row * strip.stride, strip.columns, 1, 1}, line + row);
-        }
-      },
-      add);
-}
 void run_sum_of_parts(const KernelCall& call, int tile) {
-  visit_arithmetic(call.dtype(0), [&]<class T>(T) { add_parts<T>(call, tile); });
+  const double scale = call.attributes<ReduceAttributes>().scale;
+  visit_arithmetic(call.dtype(0), [&]<class T>(T) {
+    combine_parts<T>(
+        call, tile, 0, [](Total<T> x, Total<T> y) { return x + y; },
+        [&](Total<T> sum) { return scaled<T>(sum, scale); });
+  });
 }
 
 }  // namespace
 
 constinit const Kernel cpu_kernels::sum{.run = run_sum, .tiles = strip_tiles<ReduceAttributes>};
-constinit const Kernel cpu_kernels::sum_parts{.run = run_sum_parts, .tiles = sum_parts_tiles};
+constinit const Kernel cpu_kernels::sum_parts{.run = run_sum_parts, .tiles = line_block_tiles};
 constinit const Kernel cpu_kernels::sum_of_parts{.run = run_sum_of_parts, .tiles = strip_tiles<ReduceAttributes>};
 
 }  // namespace asyncgrad::detail

@@ -16,12 +16,10 @@ struct ReduceAttributes {
   std::array<std::uint8_t, 7> padding{};
 };
 // A line is summed in blocks of so many elements, whose sums are added in order: the last axis, or another one. sum does
-// both, and sum_parts and sum_of_parts do them apart, with parts (outer, blocks, inner) of float64 or int64. A backend whose
-// sum has several threads for a line has no kernel for these, see has_kernel().
+// both, and sum_parts and sum_of_parts do them apart, with parts (outer, blocks, inner) of float64 or int64; prod_parts and
+// prod_of_parts multiply likewise. A backend that has several threads for a line has no kernel for these, see has_kernel().
 inline constexpr std::int64_t summed_in_row = 4096, summed_in_column = 128;
-constexpr std::int64_t summed_block(const ReduceAttributes& a) {
-  return a.inner == 1 ? summed_in_row : summed_in_column;
-}
+constexpr std::int64_t line_block(const ReduceAttributes& a) { return a.inner == 1 ? summed_in_row : summed_in_column; }
 // Whether that is worth it: the lines themselves would occupy few threads.
 constexpr bool are_few_long_lines(const ReduceAttributes& a) {
   constexpr std::int64_t columns = 256, few = 8, long_elements = 262144;

@@ -104,13 +104,15 @@ void check_products() {
   cases.push_back({2, 0, 1});
   for (const Extents& e : cases) {
     SCOPED_TRACE(e.whole().str());
-    const std::vector<T> in = random_factors<T>(e.whole().numel()), out = reduce(Op::prod, e, in);
+    const std::vector<T> in = random_factors<T>(e.whole().numel()), out = reduce(Op::prod, e, in),
+                         of_parts = in.empty() ? out : reduce_in_parts(Op::prod_parts, Op::prod_of_parts, e, in);
     for (std::int64_t line = 0; line < e.lines(); ++line) {
-      const T result = out[static_cast<std::size_t>(line)],
-              expected = static_cast<T>(product_of_others(e, in, line, -1));
-      ASSERT_TRUE(is_close(result, expected, sizeof(T) == 4 ? 1 : static_cast<double>(e.axis),
-                           std::abs(static_cast<double>(expected))))
-          << result << ", expected " << expected;
+      const auto expected = static_cast<T>(product_of_others(e, in, line, -1));
+      for (const T result : {out[static_cast<std::size_t>(line)], of_parts[static_cast<std::size_t>(line)]}) {
+        ASSERT_TRUE(is_close(result, expected, sizeof(T) == 4 ? 1 : static_cast<double>(e.axis),
+                             std::abs(static_cast<double>(expected))))
+            << result << ", expected " << expected;
+      }
     }
   }
 }

@@ -1,6 +1,7 @@
 // Shapes along whose middle axis kernels go, for the tests of reductions.
 #pragma once
 
+#include <type_traits>
 #include <vector>
 
 #include "tests/backends/cpu/kernel_runner.h"
@@ -35,6 +36,20 @@ std::vector<T> reduce(Op op, const Extents& extents, const std::vector<T>& in, d
                       bool of_squares = false) {
   const Array out(extents.reduced(), dtype_of<T>), x(extents.whole(), in);
   run_kernel(op, {written(out), read(x)}, extents.attributes(scale, of_squares));
+  return out.values<T>();
+}
+
+// The same in two operations, as few long lines are. There are elements.
+template <class T>
+std::vector<T> reduce_in_parts(Op of_blocks, Op of_parts, const Extents& extents, const std::vector<T>& in,
+                               double scale = 1, bool of_squares = false) {
+  ReduceAttributes attributes = extents.attributes(scale, of_squares);
+  const std::int64_t blocks = divided_up(extents.axis, line_block(attributes));
+  const Array x(extents.whole(), in), out(extents.reduced(), dtype_of<T>),
+      parts({extents.outer, blocks, extents.inner}, std::is_integral_v<T> ? int64 : float64);
+  run_kernel(of_blocks, {written(parts), read(x)}, attributes);
+  attributes.axis = blocks;
+  run_kernel(of_parts, {written(out), read(parts)}, attributes);
   return out.values<T>();
 }
 

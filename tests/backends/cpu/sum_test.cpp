@@ -92,14 +92,8 @@ void check_parts(bool of_squares) {
                            Extents{2, 1000, 15}, Extents{1, 1, 5}}) {
     SCOPED_TRACE(e.whole().str());
     const std::vector<T> in = random_values<T>(e.whole().numel(), 6, -10, 10);
-    ReduceAttributes attributes = e.attributes(1.0 / 3, of_squares);
-    const std::int64_t blocks = divided_up(e.axis, summed_block(attributes));
-    const Array x(e.whole(), in), out(e.reduced(), dtype_of<T>),
-        parts({e.outer, blocks, e.inner}, std::is_integral_v<T> ? int64 : float64);
-    run_kernel(Op::sum_parts, {written(parts), read(x)}, attributes);
-    attributes.axis = blocks;
-    run_kernel(Op::sum_of_parts, {written(out), read(parts)}, attributes);
-    EXPECT_EQ(out.values<T>(), reduce(Op::sum, e, in, 1.0 / 3, of_squares));
+    EXPECT_EQ(reduce_in_parts(Op::sum_parts, Op::sum_of_parts, e, in, 1.0 / 3, of_squares),
+              reduce(Op::sum, e, in, 1.0 / 3, of_squares));
   }
 }
 TEST(Sum, OfPartsHasTheBitsOfTheWhole) {
