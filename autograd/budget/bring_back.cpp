@@ -72,7 +72,9 @@ Tensor Plan::read(Contents& contents, const Part& part) {
   const Found found = find(contents, part);
   if (found.tensor.defined()) return found.tensor;
   if (is_overwritten()) return {};
-  throw_error("backward", "a value that was dropped cannot be computed again: what it was computed from has failed");
+  throw_error(
+      "backward",
+      "a value that was dropped cannot be computed again: what it was computed from has failed or was overwritten");
 }
 
 // Tensor{} if no storage holds the contents and they cannot be computed again: for an operand of others because these
@@ -111,15 +113,15 @@ Plan::Found Plan::find_held(Contents& contents, const Part& part) {
 // Whether no storage holds the contents, and they cannot be computed from what storages hold.
 bool Plan::is_lost(Contents& contents) {
   ++searches_;
-  return search_lost(contents);
+  return contents.storage == nullptr && search_lost(contents);
 }
 
 bool Plan::search_lost(Contents& contents) {
   contents.mark = searches_;
-  if (contents.storage != nullptr) return false;
   if (contents.recipe == nullptr) return true;
   for (const Recipe::Read& read : contents.recipe->reads) {
-    if (read.contents->mark != searches_ && search_lost(*read.contents)) return true;
+    Contents& operand = *read.contents;
+    if (!operand.is_there() && operand.mark != searches_ && search_lost(operand)) return true;
   }
   return false;
 }
@@ -167,7 +169,8 @@ void Plan::submit_again(const Recipe& recipe, std::span<const OperandRef> operan
                    .owned = recipe.owned == nullptr ? nullptr : &recipe.owned});
 }
 
-// Whether the operation has read what the recipe says: versions rise as writes are queued. Another thread may have
+// Whether the operation has read what the recipe says: versions rise as writes are queued, and a storage is exposed
+// before the program may write it. Another thread may have
 // brought the same contents back; then these results are its caller's alone.
 bool Plan::note_computed_again(const Recipe& recipe, std::span<const Found> reads, std::span<const Tensor> results) {
   const SpinLockGuard lock(lock_);
@@ -175,7 +178,10 @@ bool Plan::note_computed_again(const Recipe& recipe, std::span<const Found> read
   figures_.recomputed_work += recipe.work;
   count_work(recipe.work);
   for (const Recipe::Read& read : recipe.reads) read.contents->was_read_again = true;
-  const auto was_written = [](const Found& read) { return read.tensor.impl()->storage->version != read.version; };
+  const auto was_written = [](const Found& read) {
+    const Storage& storage = *read.tensor.impl()->storage;
+    return storage.version != read.version || storage.is_exposed.load(std::memory_order_relaxed);
+  };
   if (std::ranges::any_of(reads, was_written)) return false;
   for (std::size_t i = 0; i < results.size(); ++i) {
     Contents* const result = recipe.results[i].contents;
@@ -185,7 +191,10 @@ bool Plan::note_computed_again(const Recipe& recipe, std::span<const Found> read
   return true;
 }
 
-// Ends: each round removes a reader, and none that cannot be computed without these contents is dropped meanwhile. What
+// The contents are closing. So are perhaps others that the readers need: each of the threads that close them brings the
+// readers back, and the first one finds all of those contents there.
+//
+// Ends: each round removes a reader, and none that cannot be computed without closing contents is dropped meanwhile. What
 // no saved tensor has is held by the planner as long as others need it.
 Location Plan::bring_back_readers(Contents& contents) {
   Location where;
@@ -224,10 +233,10 @@ const Contents& Plan::search_saved_last(Contents& contents) {
   return *last;
 }
 
-// An absent reader that can be computed with the contents alone, or null.
+// An absent reader that can be computed now, and not once contents that are closing have gone; or null.
 Contents* Plan::lost_reader(const Contents& contents) {
   for (const Need* need = contents.needed_by; need != nullptr; need = need->after) {
-    if (work_to_compute(*need->reader) < 0 && work_to_compute(*need->reader, &contents) >= 0) return need->reader;
+    if (work_to_compute(*need->reader) < 0 && work_to_compute(*need->reader, true) >= 0) return need->reader;
   }
   return nullptr;
 }

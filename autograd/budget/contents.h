@@ -69,7 +69,9 @@ struct Contents {
   int saves = 0;             // how many saved tensors have them
   Location saved_at{};       // the call that saved them last, and the work that had been queued by then
   std::uint64_t saved_when = 0;
-  int closing = 0;  // how many threads are about to overwrite them: nothing is dropped that needs them
+  // How many threads are about to overwrite them, or to hand them over to the program: nothing is dropped that needs them.
+  // Until then they are there.
+  int closing = 0;
   bool is_overwritten = false;
 
   // The storage of which the planner has a handle, or null, and its place in the list of contents that may be dropped.
@@ -95,10 +97,9 @@ struct Contents {
   bool was_read_again = false;
 
   bool is_needed() const { return (saves > 0 && !is_overwritten) || needed_by != nullptr; }
-  // Whether recipes may read them where they are.
-  bool is_available() const {
-    return storage != nullptr && closing == 0 && !storage->is_exposed.load(std::memory_order_relaxed);
-  }
+  // Whether recipes may read them where they are: now, and later, too.
+  bool is_there() const { return storage != nullptr && !storage->is_exposed.load(std::memory_order_relaxed); }
+  bool is_available() const { return closing == 0 && is_there(); }
 };
 
 }  // namespace asyncgrad::detail

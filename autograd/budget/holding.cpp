@@ -222,13 +222,14 @@ bool Plan::lets_go(Storage& storage, bool counted) noexcept {
 }
 
 bool Plan::expose(Storage& storage) {
-  if (contents_at(storage) == nullptr) return false;
-  const Reference contents(*this, obtain(storage));
+  const Closing contents(*this,
+                         storage);  // also if nobody has asked for them so far: another thread may do so meanwhile
   {
     const SpinLockGuard lock(lock_);
     if ((*contents).recipe != nullptr) cut(*contents);
   }
   bring_back_readers(*contents);
+  storage.is_exposed.store(true, std::memory_order_relaxed);
   tidy();
   const SpinLockGuard lock(lock_);
   return (*contents).was_read_again;

@@ -123,18 +123,12 @@ class Plan::NewContents {
 class Plan::Writing {
  public:
   Writing(Plan& plan, const Submission& submission) : plan_(plan) {
-    try {
-      const std::span<const OperandRef> operands = written(submission);
-      for (const OperandRef& ref : operands) close(*ref.impl->storage, operands.size());
-      if (kept_at_.file != nullptr) warn_of_kept_tape();
-    } catch (...) {
-      open();
-      throw;
-    }
+    const std::span<const OperandRef> operands = written(submission);
+    for (const OperandRef& ref : operands) close(*ref.impl->storage, operands.size());
+    if (kept_at_.file != nullptr) warn_of_kept_tape();
   }
   Writing(const Writing&) = delete;
   Writing& operator=(const Writing&) = delete;
-  ~Writing() { open(); }
 
   // The version of the i-th operand that is written after this write alone. With another one, other threads have
   // written as well, in an order that nobody knows.
@@ -144,11 +138,7 @@ class Plan::Writing {
   // Also if nobody has asked for the contents so far: another thread may do so before the write is queued.
   void close(Storage& storage, std::size_t most) {
     closing_.reserve(most);
-    closing_.emplace_back(plan_, plan_.obtain(storage));
-    {
-      const SpinLockGuard lock(plan_.lock_);
-      ++(*closing_.back()).closing;
-    }
+    closing_.emplace_back(plan_, storage);
     const Location where = plan_.bring_back_readers(*closing_.back());
     if (where.file != nullptr) kept_at_ = where;
   }
@@ -163,13 +153,8 @@ class Plan::Writing {
                     CallSite::current().str(), in_program("NoGrad", "no_grad()")),
         origin);
   }
-  void open() {
-    const SpinLockGuard lock(plan_.lock_);
-    for (const Reference& contents : closing_) --(*contents).closing;
-  }
-
   Plan& plan_;
-  std::vector<Reference> closing_;
+  std::vector<Closing> closing_;
   Location kept_at_{};
 };
 

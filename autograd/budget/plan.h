@@ -57,6 +57,7 @@ class Plan final : public Planner {
 
  private:
   class Reference;
+  class Closing;
   class Writing;
   class NewContents;
   class RecipeReference;
@@ -97,11 +98,11 @@ class Plan final : public Planner {
   void end(Contents* ended) ASYNCGRAD_REQUIRES(lock_);
   void count_work(std::int64_t work) ASYNCGRAD_REQUIRES(lock_);
   // The work of computing the contents by their recipe, and before that what it reads and is not available. -1 if it
-  // cannot be done; work_to_drop() also if too many would be computed one after another, or too large ones.
-  std::int64_t work_to_compute(Contents& contents, const Contents* taken_as_available = nullptr)
-      ASYNCGRAD_REQUIRES(lock_);
+  // cannot be done; work_to_drop() also if too many would be computed one after another, or too large ones. `from_closing`:
+  // what is closing may be read.
+  std::int64_t work_to_compute(Contents& contents, bool from_closing = false) ASYNCGRAD_REQUIRES(lock_);
   std::int64_t work_to_drop(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
-  std::int64_t search(Contents& contents, const Contents* taken_as_available) ASYNCGRAD_REQUIRES(lock_);
+  std::int64_t search(Contents& contents, bool from_closing) ASYNCGRAD_REQUIRES(lock_);
   bool is_lost(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
   bool search_lost(Contents& contents) ASYNCGRAD_REQUIRES(lock_);
   // How many contents that are not held are computed one after another for these, these included; and for absent ones

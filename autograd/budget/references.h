@@ -44,6 +44,28 @@ class Plan::Reference {
   Contents* contents_;
 };
 
+// A thread's reference to what a storage holds, which is closing meanwhile.
+class Plan::Closing {
+ public:
+  Closing(Plan& plan, Storage& storage) : plan_(plan), contents_(plan.obtain(storage)) {
+    const SpinLockGuard lock(plan_.lock_);
+    ++contents_->closing;
+  }
+  Closing(Closing&& other) noexcept : plan_(other.plan_), contents_(std::exchange(other.contents_, nullptr)) {}
+  Closing& operator=(Closing&&) = delete;
+  ~Closing() {
+    if (contents_ == nullptr) return;
+    const SpinLockGuard lock(plan_.lock_);
+    --contents_->closing;
+    plan_.release(*contents_);
+  }
+  Contents& operator*() const { return *contents_; }
+
+ private:
+  Plan& plan_;
+  Contents* contents_;
+};
+
 // A thread's reference to the recipe of contents. They may have none.
 class Plan::RecipeReference {
  public:

@@ -88,21 +88,22 @@ std::int64_t Plan::work_to_drop(Contents& contents) {
   return depth_below(contents) + depth_above(contents) <= max_depth ? work : -1;
 }
 
-std::int64_t Plan::work_to_compute(Contents& contents, const Contents* taken_as_available) {
+std::int64_t Plan::work_to_compute(Contents& contents, bool from_closing) {
   ++searches_;
   largest_results_ = 0;
-  return search(contents, taken_as_available);
+  return search(contents, from_closing);
 }
 
-std::int64_t Plan::search(Contents& contents, const Contents* taken_as_available) {
+std::int64_t Plan::search(Contents& contents, bool from_closing) {
   contents.mark = searches_;
   if (contents.recipe == nullptr) return -1;
   std::int64_t work = contents.recipe->work;
   largest_results_ = std::max(largest_results_, contents.recipe->result_bytes);
   for (const Recipe::Read& read : contents.recipe->reads) {
     Contents& operand = *read.contents;
-    if (operand.is_available() || &operand == taken_as_available || operand.mark == searches_) continue;
-    const std::int64_t more = search(operand, taken_as_available);
+    const bool can_be_read = from_closing ? operand.is_there() : operand.is_available();
+    if (can_be_read || operand.mark == searches_) continue;
+    const std::int64_t more = search(operand, from_closing);
     if (more < 0) return -1;
     work += more;
   }

@@ -22,8 +22,8 @@ class Planner {
   // Returns false if the storage is to live on: another thread has a handle now, or the planner has taken this one.
   // Throws nothing.
   virtual bool lets_go(Storage& storage, bool counted) noexcept = 0;
-  // Called before the program gets the address of a storage's values, and may write them without an operation. Returns
-  // whether values were computed again from it.
+  // Called before the program gets the address of a storage's values, and may write them without an operation. Marks the
+  // storage as exposed. Returns whether values were computed again from it.
   virtual bool expose(Storage& storage) = 0;
   // Called when recover() makes the value from before the last write valid again.
   virtual void restored(Storage& storage) noexcept = 0;

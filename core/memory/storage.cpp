@@ -50,9 +50,10 @@ void drop_last_handle(Storage& storage, bool counted) {
 }
 
 bool expose(Storage& storage) {
-  if (storage.is_exposed.exchange(true, std::memory_order_relaxed)) return false;
-  Planner* const planner = Planner::get();
-  return planner != nullptr && planner->expose(storage);
+  if (storage.is_exposed.load(std::memory_order_relaxed)) return false;
+  if (Planner* const planner = Planner::get()) return planner->expose(storage);
+  storage.is_exposed.store(true, std::memory_order_relaxed);
+  return false;
 }
 
 // As if it had one more use, which never ends.

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "asyncgrad/core/host_memory.h"
 #include "tests/autograd/budget/dropping.h"
+#include "tests/core/engine/gate.h"
 #include "tests/support/forked.h"
 #include "tests/support/sanitizer.h"
 
@@ -117,6 +120,43 @@ TEST_F(Dropping, AnotherThreadMayWriteWhatValuesAreComputedFrom) {
   writer.join();
   sum(exp(p + w * v)).backward();
   EXPECT_EQ(bits(p.grad()), bits(exp(p.detach() + w * v)));
+}
+
+// Two threads change what values were computed from, and wait for room in the queue meanwhile.
+template <class Change>
+void check_values_of_two(Change change) {
+  set_engine_options(
+      {.workers = 1, .memory_budget = MemoryBudget::bytes(1 << 30), .queue_capacity = 4, .recompute_to_fit = true});
+  const Tensor a = parameter(random64({count}, 1)), b = parameter(random64({count}, 2));
+  const Tensor value = exp(a.detach() + b.detach());
+  Tensor loss = zeros({}, {.dtype = float64}), expected = zeros_like(value);
+  for (int i = 0; i < 20; ++i) {
+    loss = sum(exp(a + b)) + loss;
+    expected = expected + value;
+  }
+  wait_all();
+  {
+    Gate gate(1 << 20);
+    const Tensor held = ones({count});
+    gate.wait_until_held();
+    std::vector<std::thread> threads;
+    for (const Tensor& tensor : {a, b}) threads.emplace_back([&change, tensor] { change(tensor); });
+    // Until both wait; a thread that does not yet finds values that have come back.
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    gate.open();
+    for (std::thread& thread : threads) thread.join();
+  }
+  loss.backward();
+  EXPECT_EQ(bits(a.grad()), bits(expected));
+}
+TEST_F(Dropping, TwoThreadsMayWriteWhatAValueIsComputedFrom) {
+  check_values_of_two([](Tensor x) {
+    const NoGrad no_grad;
+    x *= 1.5;
+  });
+}
+TEST_F(Dropping, TwoThreadsMayGetTheAddressesOfWhatAValueIsComputedFrom) {
+  check_values_of_two([](const Tensor& x) { std::ranges::fill(host_values<double>(x.detach()), 1.0); });
 }
 
 TEST_F(Dropping, AForkFindsNoLockHeld) {
