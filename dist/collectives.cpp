@@ -11,6 +11,7 @@
 #include "asyncgrad/autograd/copy.h"
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/grad_mode.h"
+#include "asyncgrad/autograd/tape/leaf.h"
 #include "asyncgrad/autograd/tape/row_gradient.h"
 #include "asyncgrad/autograd/tape/update.h"
 #include "asyncgrad/core/checks.h"
@@ -44,9 +45,10 @@ bool is_own(const Tensor& gradient) {
 Tensor own_gradient(Tensor& parameter, const Location& where) {
   detail::RowGradient* const rows = detail::row_gradient_of(parameter);
   if (rows != nullptr || !parameter.grad().defined()) {
-    const Tensor whole = zeros_like(Arg(parameter, where));
+    Tensor whole = zeros_like(Arg(parameter, where));
     if (rows != nullptr) rows->move_to(whole);
-    parameter.set_grad(Arg(whole, where));
+    parameter.zero_grad();
+    static_cast<detail::Leaf*>(parameter.impl()->node)->accumulate(std::move(whole));  // not a copy
     return parameter.grad();
   }
   Tensor gradient = parameter.grad();

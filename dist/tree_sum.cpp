@@ -5,6 +5,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "asyncgrad/core/backend/wrapping_sum.h"
+
 namespace asyncgrad::dist {
 
 namespace {
@@ -14,7 +16,7 @@ constexpr std::int64_t block_elements = 1024;
 
 template <class T>
 void add(T* to, const T* from, std::int64_t elements) {
-  for (std::int64_t i = 0; i < elements; ++i) to[i] = from[i] + to[i];
+  for (std::int64_t i = 0; i < elements; ++i) to[i] = detail::wrapping_sum(from[i], to[i]);
 }
 
 // The sum of the rows' elements from `begin` on is left in the first row.

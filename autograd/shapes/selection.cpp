@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <vector>
 
@@ -18,12 +21,45 @@ namespace {
 
 // The places of the true elements in row-major order.
 std::vector<std::int64_t> true_places(const Tensor& mask, Location where) {
-  std::vector<std::int64_t> places;
-  const std::vector<bool> values = mask.to_vector<bool>(where);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i]) places.push_back(static_cast<std::int64_t>(i));
+  std::vector<std::uint8_t> ones(static_cast<std::size_t>(mask.numel()));
+  mask.copy_to_host(ones.data(), mask.numel(), boolean, "to_vector", where);
+  const auto count = static_cast<std::size_t>(std::ranges::count(ones, std::uint8_t{1}));
+  std::vector<std::int64_t> places(count + 1);  // one more is written, so that there is no branch for each element
+  std::size_t found = 0;
+  const auto look_at = [&](std::size_t i) {
+    places[found] = static_cast<std::int64_t>(i);
+    found += ones[i];
+  };
+  constexpr std::size_t some = sizeof(std::uint64_t);
+  std::size_t i = 0;
+  for (; i + some <= ones.size(); i += some) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, &ones[i], some);
+    if (bytes == 0) continue;
+    for (std::size_t k = i; k < i + some; ++k) look_at(k);
   }
+  for (; i < ones.size(); ++i) look_at(i);
+  places.resize(count);
   return places;
+}
+
+// The indices along each axis of ascending places in a tensor of `shape`, one place after another.
+std::vector<std::int64_t> indices_of(const std::vector<std::int64_t>& places, const Shape& shape) {
+  const auto rank = static_cast<std::size_t>(shape.rank());
+  std::vector<std::int64_t> indices(places.size() * rank);
+  std::array<std::int64_t, Shape::max_rank> row{};  // the indices along all axes but the last one
+  std::int64_t row_begin = 0;
+  auto out = indices.begin();
+  for (const std::int64_t place : places) {
+    for (; place - row_begin >= shape[-1]; row_begin += shape[-1]) {
+      for (int axis = shape.rank() - 2; ++row[static_cast<std::size_t>(axis)] == shape[axis]; --axis) {
+        row[static_cast<std::size_t>(axis)] = 0;
+      }
+    }
+    out = std::copy_n(row.begin(), rank - 1, out);
+    *out++ = place - row_begin;
+  }
+  return indices;
 }
 
 template <class T>
@@ -55,14 +91,7 @@ Tensor nonzero(const Arg& x) {
   const Tensor flags = x->dtype() == boolean ? x->detach() : not_equal(Arg(x->detach(), where), 0);
   const Shape& shape = x->shape();
   const std::vector<std::int64_t> places = true_places(flags, where);
-  std::vector<std::int64_t> indices(places.size() * static_cast<std::size_t>(shape.rank()));
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    std::int64_t rest = places[i];
-    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-      indices[i * static_cast<std::size_t>(shape.rank()) + static_cast<std::size_t>(axis)] = rest % shape[axis];
-      rest /= shape[axis];
-    }
-  }
+  const auto indices = shape.rank() == 0 ? std::vector<std::int64_t>() : indices_of(places, shape);
   return Tensor::from(indices, {static_cast<std::int64_t>(places.size()), shape.rank()}, x->device(), where);
 }
 

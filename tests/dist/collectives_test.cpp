@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <numeric>
 #include <stdexcept>
@@ -99,6 +100,9 @@ TEST(Sum, IsATreeOverTheRanks) {
       }
       const Tensor count = dist::sum(Tensor::from({std::int64_t{1} << world.rank()}, {1}), world);
       EXPECT_EQ(count.item<std::int64_t>(), (std::int64_t{1} << ranks) - 1);
+      const Tensor wrapped = dist::sum(Tensor::from({std::numeric_limits<std::int64_t>::max()}, {1}), world);
+      EXPECT_EQ(static_cast<std::uint64_t>(wrapped.item<std::int64_t>()),
+                static_cast<std::uint64_t>(ranks) * std::numeric_limits<std::int64_t>::max());
     });
   }
 }

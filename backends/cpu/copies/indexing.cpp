@@ -11,6 +11,7 @@
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/backends/element_types.h"
 #include "asyncgrad/backends/place_table.h"
+#include "asyncgrad/core/backend/wrapping_sum.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 
@@ -42,6 +43,12 @@ void check_indices(const char* operation, const KernelCall& call, int operand, R
 void check_indices(const char* operation, const KernelCall& call, int operand, std::int64_t extent,
                    const char* what = "rows") {
   check_indices(operation, call, operand, {0, call.numel(operand)}, extent, what);
+}
+
+// The elements that move count, and the indices; not all among which they lie.
+template <int moved, int indices>
+std::int64_t moved_cost(const KernelCall& call) {
+  return call.numel(moved) + call.numel(indices);
 }
 
 // Indices k, k + 1, … whose values are neighbours, too.
@@ -170,7 +177,7 @@ void run_take_grad(const KernelCall& call, int tile) {
     const auto add = [&](std::int64_t matrix, const Run& run, Range elements) {
       T* const dx = call.data<T>(0) + (matrix * seen.axis + run.index) * seen.inner;
       const T* const dy = call.data<T>(2) + (matrix * count + run.k) * seen.inner;
-      for (std::int64_t j = elements.begin; j < elements.end; ++j) dx[j] = static_cast<T>(dx[j] + dy[j]);
+      for (std::int64_t j = elements.begin; j < elements.end; ++j) dx[j] = wrapping_sum(dx[j], dy[j]);
     };
     for (std::int64_t o = matrices.begin; o < matrices.end; ++o) {
       for (const Run& run : runs) add(o, run, {0, run.count * seen.inner});
@@ -201,20 +208,24 @@ void gather_rows(const KernelCall& call, std::int64_t count, Range rows) {
   const std::int64_t matrix = seen.axis * seen.inner;
   const std::int64_t* indices = call.data<std::int64_t>(2) + rows.begin * seen.inner;
   T* out = call.data<T>(0) + rows.begin * seen.inner;
-  if (seen.inner == 1) {  // a loop for all rows of a matrix
-    for (std::int64_t row = rows.begin; row < rows.end;) {
-      const T* const in = call.data<T>(1) + row / count * matrix;
-      const std::int64_t some = std::min(rows.end - row, count - row % count);
-      for (std::int64_t i = 0; i < some; ++i) out[i] = in[indices[i]];
-      row += some, indices += some, out += some;
+  const T* in = call.data<T>(1) + rows.begin / count * matrix;
+  if (seen.inner > 1) {
+    std::int64_t k = rows.begin % count;
+    for (std::int64_t row = rows.begin; row < rows.end; ++row, indices += seen.inner, out += seen.inner) {
+      for (std::int64_t i = 0; i < seen.inner; ++i) out[i] = in[indices[i] * seen.inner + i];
+      if (++k == count) k = 0, in += matrix;
     }
     return;
   }
-  std::int64_t k = rows.begin % count;
-  const T* in = call.data<T>(1) + rows.begin / count * matrix;
-  for (std::int64_t row = rows.begin; row < rows.end; ++row, indices += seen.inner, out += seen.inner) {
-    for (std::int64_t i = 0; i < seen.inner; ++i) out[i] = in[indices[i] * seen.inner + i];
-    if (++k == count) k = 0, in += matrix;
+  if (count == 1) {
+    for (std::int64_t i = 0; i < rows.end - rows.begin; ++i) out[i] = in[i * matrix + indices[i]];
+    return;
+  }
+  // A loop for all rows of a matrix.
+  for (std::int64_t row = rows.begin, k = rows.begin % count; row < rows.end; k = 0, in += matrix) {
+    const std::int64_t some = std::min(rows.end - row, count - k);
+    for (std::int64_t i = 0; i < some; ++i) out[i] = in[indices[i]];
+    row += some, indices += some, out += some;
   }
 }
 
@@ -251,7 +262,7 @@ void run_scatter_add(const KernelCall& call, int tile) {
         check({o * count, (o + 1) * count});
         const std::int64_t* const indices = call.data<std::int64_t>(1) + o * count;
         const T* const in = call.data<T>(2) + o * count;
-        for (std::int64_t k = 0; k < count; ++k) out[indices[k]] = static_cast<T>(out[indices[k]] + in[k]);
+        for (std::int64_t k = 0; k < count; ++k) out[indices[k]] = wrapping_sum(out[indices[k]], in[k]);
         continue;
       }
       for (std::int64_t row = o * count; row < (o + 1) * count; ++row) {
@@ -260,7 +271,7 @@ void run_scatter_add(const KernelCall& call, int tile) {
         const T* const in = call.data<T>(2) + row * seen.inner;
         for (std::int64_t i = columns.begin; i < columns.end; ++i) {
           T& sum = out[indices[i] * seen.inner + i];
-          sum = static_cast<T>(sum + in[i]);
+          sum = wrapping_sum(sum, in[i]);
         }
       }
     }
@@ -324,12 +335,14 @@ void run_one_hot(const KernelCall& call, int tile) {
 
 }  // namespace
 
-constinit const Kernel cpu_kernels::take{.run = run_take, .tiles = take_tiles, .prepare = check_take};
+constinit const Kernel cpu_kernels::take{
+    .run = run_take, .tiles = take_tiles, .prepare = check_take, .cost = moved_cost<0, 2>};
 constinit const Kernel cpu_kernels::take_grad{
-    .run = run_take_grad, .tiles = take_grad_tiles, .prepare = check_take_grad};
-constinit const Kernel cpu_kernels::gather{.run = run_gather, .tiles = gather_tiles};
-constinit const Kernel cpu_kernels::scatter_add{.run = run_scatter_add, .tiles = scatter_add_tiles};
-constinit const Kernel cpu_kernels::put{.run = run_put, .prepare = check_put};
+    .run = run_take_grad, .tiles = take_grad_tiles, .prepare = check_take_grad, .cost = moved_cost<2, 1>};
+constinit const Kernel cpu_kernels::gather{.run = run_gather, .tiles = gather_tiles, .cost = moved_cost<0, 2>};
+constinit const Kernel cpu_kernels::scatter_add{
+    .run = run_scatter_add, .tiles = scatter_add_tiles, .cost = moved_cost<2, 1>};
+constinit const Kernel cpu_kernels::put{.run = run_put, .prepare = check_put, .cost = moved_cost<2, 1>};
 constinit const Kernel cpu_kernels::first_places{
     .run = run_first_places, .prepare = check_first_places, .scratch_bytes = first_places_scratch};
 constinit const Kernel cpu_kernels::one_hot{.run = run_one_hot, .tiles = one_hot_tiles, .prepare = check_one_hot};

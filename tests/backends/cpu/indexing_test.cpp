@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "asyncgrad/core/error.h"
@@ -105,6 +106,18 @@ TEST(GatherAndScatterAdd, FollowEachElementsIndex) {
   check_gather_and_scatter<float>({4000, 10, 2}, 30);
   check_gather_and_scatter<float>({1, 10, 7}, 0);
   check_gather_and_scatter<float>({0, 10, 7}, 3);
+}
+
+TEST(GatherAndScatterAdd, TakeOneElementOfEachRow) { check_gather_and_scatter<float>({70001, 10, 1}, 1); }
+TEST(GatherAndScatterAdd, SumsOfIntegersWrapAround) {
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const Array sums({1}, std::vector<std::int64_t>{1}), places({2}, std::vector<std::int64_t>{0, 0}),
+      source({2}, std::vector<std::int64_t>{most, most});
+  run_kernel(Op::scatter_add, {updated(sums), read(places), read(source)},
+             IndexAttributes{.outer = 1, .axis = 1, .inner = 1});
+  run_kernel(Op::take_grad, {updated(sums), read(places), read(source)},
+             IndexAttributes{.outer = 1, .axis = 1, .inner = 1});
+  EXPECT_EQ(sums.values<std::int64_t>()[0], -3);  // 1 + 4 (2^63 - 1)
 }
 
 TEST(Put, WritesTheLastValueOfEachIndex) {
