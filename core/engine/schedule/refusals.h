@@ -31,10 +31,11 @@ class Refusals {
     const std::uint64_t place = place_.load(std::memory_order_seq_cst);
     const std::int64_t bytes = bytes_.load(std::memory_order_seq_cst);
     if (place != no_place && bytes != no_bytes && !fits(place, bytes)) return false;
-    if (!is_marked_.exchange(false, std::memory_order_seq_cst)) return false;
+    // Before the mark is taken: what a refusal notes meanwhile may be forgotten, but its mark is then taken after that, by
+    // this thread or by another one, which calls a thread for it.
     place_.store(no_place, std::memory_order_seq_cst);
     bytes_.store(no_bytes, std::memory_order_seq_cst);
-    return true;
+    return is_marked_.exchange(false, std::memory_order_seq_cst);
   }
 
  private:
