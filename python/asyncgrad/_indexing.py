@@ -30,8 +30,15 @@ def _index_array(item):
     return array
 
 
+def _has_axis(item):
+    return item is not None and item is not Ellipsis
+
+
 def _expanded(x, key):
-    """The key as a list with an entry for each axis of x, and None for each new one; masks became indices."""
+    """The key as a list with an entry for each axis of x, and None for each new one; masks became indices.
+
+    An ellipsis that stands for no axis stays: as in NumPy, it keeps arrays of indices apart.
+    """
     import numpy as np
 
     items = []
@@ -43,7 +50,7 @@ def _expanded(x, key):
         else:
             items.append(("index", _index_array(item)))
     used = sum(item[1].ndim if isinstance(item, tuple) and item[0] == "mask" else 1
-               for item in items if item is not None and item is not Ellipsis)
+               for item in items if _has_axis(item))
     if used > x.ndim:
         raise IndexError(f"too many indices: the tensor has {x.ndim} axes, but {used} were indexed")
     if sum(item is Ellipsis for item in items) > 1:
@@ -51,7 +58,7 @@ def _expanded(x, key):
     if not any(item is Ellipsis for item in items):
         items.append(Ellipsis)
     at = next(i for i, item in enumerate(items) if item is Ellipsis)
-    items[at:at + 1] = [slice(None)] * (x.ndim - used)
+    items[at:at + 1] = [slice(None)] * (x.ndim - used) or [Ellipsis]
     result, axis = [], 0
     for item in items:
         if isinstance(item, tuple) and item[0] == "mask":
@@ -62,7 +69,7 @@ def _expanded(x, key):
             axis += mask.ndim
         else:
             result.append(item)
-            axis += item is not None
+            axis += _has_axis(item)
     return result
 
 
@@ -99,9 +106,12 @@ def get(x, key):
     if any(_is_mask(item) and np.ndim(item) == 0 for item in (key if isinstance(key, tuple) else (key,))):
         # True is a new axis with the whole of x, False one with nothing.
         return x.reshape(-1).take(_core.array(_places(x, key), "int64", x.device))
+    mask = key[0] if isinstance(key, tuple) and len(key) == 1 else key
+    if _is_mask(mask) and mask.shape == x.shape[:mask.ndim]:
+        return x.reshape(mask.size, *x.shape[mask.ndim:]).take(_true_places(mask, x.device))
     items = _expanded(x, key)
     # The slices first: what is left is smaller.
-    axes = [item for item in items if item is not None]
+    axes = [item for item in items if _has_axis(item)]
     x = x[tuple(item if isinstance(item, slice) else slice(None) for item in axes)]
     indexed = [axis for axis, item in enumerate(axes) if not isinstance(item, slice)]
     places = [_checked(axes[axis][1], x.shape[axis], axis) for axis in indexed]
@@ -147,6 +157,12 @@ def get(x, key):
     return result.reshape(*extents)
 
 
+def _true_places(mask, device):
+    """Where the mask, a tensor or an array of NumPy, is true, in row-major order."""
+    mask = (mask if isinstance(mask, Tensor) else _core.array(mask)).reshape(-1)
+    return _core.nonzero(mask).reshape(-1).to(device)
+
+
 def _host_index(item):
     import numpy as np
 
@@ -159,8 +175,14 @@ def _places(x, key):
     """Where the elements of x[key] are in the flattened x."""
     import numpy as np
 
-    items = key if isinstance(key, tuple) else (key,)
-    return np.arange(x.size, dtype=np.int64).reshape(x.shape)[tuple(_host_index(item) for item in items)]
+    items = tuple(_host_index(item) for item in (key if isinstance(key, tuple) else (key,)))
+    if x.ndim == 0 or any(_is_mask(item) for item in items):
+        return np.arange(x.size, dtype=np.int64).reshape(x.shape)[items]
+    places = 0  # from the index along each axis, of the elements of x[key] alone
+    for axis, extent in enumerate(x.shape):
+        along = np.arange(extent, dtype=np.int64).reshape(-1, *[1] * (x.ndim - axis - 1))
+        places = places * extent + np.broadcast_to(along, x.shape)[items]
+    return places
 
 
 def _is_number(value):

@@ -74,7 +74,8 @@ class Batches(_core._Batches):
     asyncgrad.dist.Parts. batch_size is that of all processes together.
 
     A loop goes through what is left of the epoch: all of it, unless a loop before was left early, or a Checkpoint was
-    loaded, which keeps the place.
+    loaded, which keeps the place. Once another loop has begun, the one before cannot go on, which is an error: a loop
+    within a loop needs Batches of its own.
     """
 
     def __init__(self, data, *args, **kwargs):
@@ -92,8 +93,12 @@ class Batches(_core._Batches):
         return self._left_out(len(self._data))
 
     def __iter__(self) -> _Iterator[_Any]:
+        self._last_loop = this = object()
         while (batch := self._following()) is not None:
             yield batch
+            if self._last_loop is not this:
+                raise RuntimeError("[Batches] another loop over these Batches has begun within this one, and has taken batches "
+                                   "of this epoch; each loop needs Batches of its own")
 
     def _following(self):
         length = len(self._data)
@@ -284,9 +289,13 @@ def progress(steps, bar):
     """
     ends = []
 
-    def tell():
+    def queued():
         figures = _core.engine_figures()
-        finished = figures["operations"] - figures["queued"]
+        return figures["operations"] - figures["inlined"], figures["queued"]
+
+    def tell():
+        all_queued, unfinished = queued()
+        finished = all_queued - unfinished
         reached = 0
         while ends and ends[0] <= finished:
             ends.pop(0)
@@ -296,7 +305,7 @@ def progress(steps, bar):
 
     for step in steps:
         yield step
-        ends.append(_core.engine_figures()["operations"])
+        ends.append(queued()[0])
         tell()
     while ends:
         _core.mark().wait()

@@ -116,16 +116,8 @@ Shape shape_from(nb::handle object, const char* what) {
 }
 
 Shape reshaped(const Tensor& x, nb::handle object) {
-  std::vector<std::int64_t> extents = integers_from(object, "an extent");
-  const auto open = std::find(extents.begin(), extents.end(), -1);
-  if (open == extents.end()) return Shape(std::span<const std::int64_t>(extents));
-  *open = 1;
-  const std::int64_t others = Shape(std::span<const std::int64_t>(extents)).numel();
-  if (others == 0 || x.numel() % others != 0)
-    throw_value_error("a tensor of shape " + x.shape().str() + " cannot be reshaped into " + repr_of(object) +
-                      "; the other extents must divide its " + std::to_string(x.numel()) + " elements");
-  *open = x.numel() / others;
-  return Shape(std::span<const std::int64_t>(extents));
+  const std::vector<std::int64_t> extents = integers_from(object, "an extent");
+  return NewShape(std::span<const std::int64_t>(extents)).of(x.shape(), "reshape");
 }
 
 Shape shape_of_args(const nb::args& args) {

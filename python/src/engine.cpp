@@ -38,48 +38,30 @@ struct Option {
   nb::object (*get)(const EngineOptions&);
 };
 
+// A number or a bool. The library checks its range.
 template <auto member>
-void set_count(EngineOptions& options, const char* name, nb::handle value) {
-  const std::int64_t n = integer_from(value, name);
-  using Count = std::remove_reference_t<decltype(options.*member)>;
-  if constexpr (std::is_same_v<Count, int>) {
-    if (n < 0 || n > 1'000'000)
-      throw_value_error(std::string(name) + " must be in [0, 1000000], got " + std::to_string(n));
-  }
-  options.*member = static_cast<Count>(n);
-}
-template <auto member>
-nb::object get_count(const EngineOptions& options) {
-  return nb::int_(options.*member);
-}
-
-template <auto member>
-constexpr Option count_option(const char* name) {
-  return {name, set_count<member>, get_count<member>};
-}
-
-template <auto member>
-constexpr Option bool_option(const char* name) {
+constexpr Option plain_option(const char* name) {
+  using Value = std::remove_reference_t<decltype(std::declval<EngineOptions&>().*member)>;
   return {name,
           [](EngineOptions& options, const char* option, nb::handle value) {
-            options.*member = read_parameter(value, {"set_engine_options", option}, static_cast<const bool*>(nullptr));
+            options.*member = read_parameter(value, {"set_engine_options", option}, static_cast<const Value*>(nullptr));
           },
-          [](const EngineOptions& options) -> nb::object { return nb::bool_(options.*member); }};
+          [](const EngineOptions& options) -> nb::object { return nb::cast(options.*member); }};
 }
 
 constexpr Option options_by_name[] = {
-    count_option<&EngineOptions::workers>("workers"),
+    plain_option<&EngineOptions::workers>("workers"),
     {"schedule", [](EngineOptions& options, const char*, nb::handle value) { options.schedule = schedule_from(value); },
      [](const EngineOptions& options) -> nb::object { return text_of(name_of(options.schedule)); }},
     {"memory_budget",
      [](EngineOptions& options, const char*, nb::handle value) { options.memory_budget = budget_from(value); },
      [](const EngineOptions& options) { return object_of(options.memory_budget); }},
-    count_option<&EngineOptions::queue_capacity>("queue_capacity"),
-    bool_option<&EngineOptions::inline_tiny>("inline_tiny"),
-    count_option<&EngineOptions::cpu_parts>("cpu_parts"),
-    count_option<&EngineOptions::source_threads>("source_threads"),
-    count_option<&EngineOptions::max_cached_bytes>("max_cached_bytes"),
-    bool_option<&EngineOptions::recompute_to_fit>("recompute_to_fit"),
+    plain_option<&EngineOptions::queue_capacity>("queue_capacity"),
+    plain_option<&EngineOptions::inline_tiny>("inline_tiny"),
+    plain_option<&EngineOptions::cpu_parts>("cpu_parts"),
+    plain_option<&EngineOptions::source_threads>("source_threads"),
+    plain_option<&EngineOptions::max_cached_bytes>("max_cached_bytes"),
+    plain_option<&EngineOptions::recompute_to_fit>("recompute_to_fit"),
 };
 
 const Option& option_of(const std::string& name) {

@@ -27,8 +27,8 @@ namespace {
 // Tensors are hashed as objects, as PyTorch's are, because == compares elements.
 Py_hash_t hash_of(PyObject* self) noexcept {
   return guarded_number([&] {
-    const auto address = reinterpret_cast<std::uintptr_t>(tensor_in(self).impl());
-    return static_cast<Py_hash_t>(address >> 4);
+    tensor_in(self);  // throws unless it is initialised
+    return static_cast<Py_hash_t>(reinterpret_cast<std::uintptr_t>(self) >> 4);
   });
 }
 

@@ -332,3 +332,15 @@ def test_a_sampler_that_refers_to_its_batches_is_collected():
 
 def labels_of(batches):
     return [i for (x,) in batches for i in x.tolist()]
+
+
+def test_a_loop_within_a_loop_needs_batches_of_its_own():
+    batches = ag.data.Batches((np.arange(10),), batch_size=5, shuffled=False)
+    with pytest.raises(RuntimeError, match="another loop over these Batches has begun within this one"):
+        for _ in batches:
+            for _ in batches:
+                pass
+    assert len(list(batches)) == 2
+    first = iter(batches)
+    assert next(first)[0].tolist() == [0, 1, 2, 3, 4]
+    assert [rows.tolist() for rows, in batches] == [[5, 6, 7, 8, 9]]  # what the first one has left

@@ -1,6 +1,7 @@
 """Operations, gradients and sources of the program's own."""
 import gc
 import sys
+import threading
 import time
 import weakref
 
@@ -174,3 +175,26 @@ def test_progress():
     for i in ag.data.progress(range(20), bar):
         ag.randn(100, 100) @ ag.randn(100, 100)
     assert bar.done == 20
+
+
+def test_progress_counts_no_step_whose_last_operation_is_queued():
+    ag.set_engine_options(workers=1)
+    held = threading.Event()
+
+    class Bar:
+        done = 0
+
+        def update(self, n):
+            self.done += n
+
+    bar = Bar()
+    counted = []
+    for step in ag.data.progress(range(8), bar):
+        waits = ag.custom("waits", (4,), [], lambda out: held.wait())
+        for _ in range(100):
+            ag.zeros(4)  # computed at the call
+        waits + 1
+        counted.append(bar.done)
+        if step == 7:
+            held.set()
+    assert counted == [0] * 8 and bar.done == 8

@@ -445,3 +445,21 @@ def test_a_budget_below_the_serial_peak_is_kept():
         ag.set_engine_options(memory_budget="automatic", recompute_to_fit=False)
     with pytest.raises(ValueError, match="needs a memory_budget of bytes"):
         ag.set_engine_options(recompute_to_fit=True)
+
+
+def test_options_that_get_no_memory_change_nothing():
+    done = run("""
+        import resource
+        import asyncgrad as ag
+        ag.zeros(10).wait()
+        before = ag.engine_options()
+        used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20), resource.RLIM_INFINITY))
+        try:
+            ag.set_engine_options(queue_capacity=2 ** 20, schedule="dry_run", workers=3)
+        except MemoryError as e:
+            print("refused")
+        assert ag.engine_options() == before, ag.engine_options()
+        print((ag.ones(3) + 1).tolist())
+        """)
+    assert done.stdout.split("\n")[:2] == ["refused", "[2.0, 2.0, 2.0]"], done.stderr

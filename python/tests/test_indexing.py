@@ -49,6 +49,8 @@ def keys(draw, shape):
         axis += 1
     if draw(st.booleans()):
         key.insert(draw(st.integers(0, len(key))), None)
+    if axis == len(shape) and draw(st.booleans()):  # an ellipsis that stands for no axis
+        key.insert(draw(st.integers(0, len(key))), Ellipsis)
     return tuple(key)
 
 
@@ -85,6 +87,31 @@ def test_set(drawn, data):
     x[key] = value
     a[key] = value
     same(a, x)
+
+
+@pytest.mark.parametrize("key", [
+    (slice(None), 1, Ellipsis, [0, 1]), (0, Ellipsis, [0, 1], slice(None)), ([0, 1], Ellipsis, [1, 0], [1, 1]),
+    (Ellipsis, 1, [0, 1]), (slice(None), 1, [0, 1], Ellipsis),
+])
+def test_an_ellipsis_without_axes_keeps_indices_apart(key):
+    x = numbered((2, 2, 2))
+    a = ag.array(x)
+    same(a[key], x[key])
+    a[key] *= 1
+    same(a, x)
+
+
+@pytest.mark.parametrize("shape", [(7,), (8,), (9, 1), (1, 9), (3, 5, 7), (2, 3, 4, 5), (64, 129), (0,), (3, 0)])
+def test_places_of_what_is_true(shape):
+    for share in 0, 0.01, 0.5, 1:
+        mask = np.random.default_rng(1).random(shape) < share
+        same(ag.nonzero(ag.array(mask)), np.argwhere(mask))
+        x = np.arange(float(mask.size)).reshape(shape)
+        same(ag.array(x)[ag.array(mask)], x[mask])
+        same(ag.array(x)[mask], x[mask])
+        if mask.ndim > 1:
+            rows = mask.any(axis=-1)
+            same(ag.array(x)[ag.array(rows)], x[rows])
 
 
 @pytest.mark.parametrize("key", [0, -1, slice(1, 3), [2, 0], (slice(None), 1), (Ellipsis, -1), np.array([1, 1, 0])])
