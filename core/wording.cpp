@@ -34,6 +34,10 @@ std::string_view in_program(std::string_view cpp, std::string_view python) {
   return program_language.load(std::memory_order_relaxed) == ProgramLanguage::python ? python : cpp;
 }
 
+std::string_view no_grad_str() { return in_program("NoGrad", "no_grad()"); }
+std::string_view enable_grad_str() { return in_program("EnableGrad", "enable_grad()"); }
+std::string_view inference_str() { return in_program("Inference", "inference()"); }
+
 std::string to_str(DType dtype) { return fmt::format(".to({}{})", in_program("ag::", "ag."), name(dtype)); }
 std::string to_str(Device device) { return fmt::format(".to(\"{}\")", device.str()); }
 std::string reshape_str(const Shape& shape) {

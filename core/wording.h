@@ -18,6 +18,11 @@ void set_program_language(ProgramLanguage language) noexcept;
 // One of the two texts.
 std::string_view in_program(std::string_view cpp, std::string_view python);
 
+// Scopes that a program opens: "NoGrad" or "no_grad()", and so on.
+std::string_view no_grad_str();
+std::string_view enable_grad_str();
+std::string_view inference_str();
+
 // Calls that convert, copy and reshape a tensor: ".to(ag::float32)" or ".to(ag.float32)", `.to("cpu:1")`,
 // ".reshape({6, 1})" or ".reshape(6, 1)".
 std::string to_str(DType dtype);

@@ -49,8 +49,10 @@ Tensor BatchNorm::operator()(const Arg& x) const {
     const std::string hint = shape.rank() == 4 || is_one_image ? detail::image_hint(shape, channels, 4) : "";
     throw_error(
         "BatchNorm",
-        fmt::format("needs x (N, {}) or (N, {}, …) with two elements of each channel in training, got {}{}", channels,
-                    channels, shape.str(), has_channels ? "; use a larger batch, or predict under Inference" : hint));
+        fmt::format(
+            "needs x (N, {0}) or (N, {0}, …) with two elements of each channel in training, got {1}{2}", channels,
+            shape.str(),
+            has_channels ? fmt::format("; use a larger batch, or predict under {}", detail::inference_str()) : hint));
   }
   BatchNormResult result = batch_norm(x, weight, bias, {.epsilon = epsilon});
   if (!is_recomputing()) {

@@ -15,10 +15,9 @@ namespace {
 
 // A program that records nothing hardly trains.
 void warn_of_evaluation(double p, const Arg& x) {
-  detail::warn("Dropout",
-               fmt::format("drops {:g} of x {} under NoGrad, which looks like evaluation; {} keeps all of it", p,
-                           x->defined() ? x->shape().str() : "",
-                           detail::in_program("ag::Inference", "inference(), or net.eval(),")));
+  detail::warn("Dropout", fmt::format("drops {:g} of x {} under {}, which looks like evaluation; {}{} keeps all of it",
+                                      p, x->defined() ? x->shape().str() : "", detail::no_grad_str(),
+                                      detail::inference_str(), detail::in_program("", ", or net.eval(),")));
 }
 
 }  // namespace

@@ -1,18 +1,28 @@
 #include "asyncgrad/nn/save.h"
 
+#include "asyncgrad/core/wording.h"
 #include "asyncgrad/nn/assignment.h"
 #include "asyncgrad/nn/safetensors/file.h"
 
 namespace asyncgrad::nn::save_detail {
 
-void save(const std::string& path, const NamedTensors& tensors) { safetensors::write("nn::save", path, tensors, {}); }
+namespace {
+
+// What the program calls the function.
+const char* name(const char* cpp, const char* python) { return detail::in_program(cpp, python).data(); }
+
+}  // namespace
+
+void save(const std::string& path, const NamedTensors& tensors) {
+  safetensors::write(name("nn::save", "save"), path, tensors, {});
+}
 
 Tensor save_queued(const std::string& path, const NamedTensors& tensors, Location where) {
-  return safetensors::write_queued("nn::save_queued", path, tensors, {}, where);
+  return safetensors::write_queued(name("nn::save_queued", "save_queued"), path, tensors, {}, where);
 }
 
 void load(const std::string& path, const NamedTensors& tensors, const LoadOptions& options) {
-  const safetensors::Reader file("nn::load", path);
+  const safetensors::Reader file(name("nn::load", "load"), path);
   Assignments assignments(file, tensors, &options);
   assignments.throw_problems();
   assignments.read();

@@ -150,7 +150,7 @@ class Plan::Writing {
         "recompute_to_fit",
         fmt::format("what is computed here is kept with its tape, so that values which were dropped are computed again "
                     "before the write at {}; call backward() before it, let go of the result, or compute it under {}",
-                    CallSite::current().str(), in_program("NoGrad", "no_grad()")),
+                    CallSite::current().str(), no_grad_str()),
         origin);
   }
   Plan& plan_;

@@ -11,6 +11,7 @@
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad {
 
@@ -48,8 +49,8 @@ struct Reduction {
 Tensor variance_of(const Arg& x, const Reduction& r, double correction) {
   const auto count = static_cast<double>(count_over(x->shape(), r.axes));
   if (!(count > correction)) {
-    throw_error("variance", fmt::format("a correction of {} leaves nothing of {} elements: x {}", correction, count,
-                                        x->shape().str()));
+    throw_error("variance", fmt::format("a {} of {} leaves nothing of {} elements: x {}",
+                                        in_program("correction", "ddof"), correction, count, x->shape().str()));
   }
   const Tensor mean = sum_over(r.x, r.axes, r.kept, 1 / count, r.where);
   const Tensor halves = compute<formulas::HalfSquaredError>({r.x, mean}, r.where);

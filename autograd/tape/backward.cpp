@@ -91,9 +91,9 @@ void Tensor::retain_grad(Location where) const {
     throw_error(
         "retain_grad",
         fmt::format(
-            "{} depends on no leaf whose gradient is wanted, or was computed under NoGrad; requires_grad_() makes "
-            "it a leaf",
-            impl.shape.str()));
+            "{} depends on no leaf whose gradient is wanted, or was computed under {}; requires_grad_() makes it "
+            "a leaf",
+            impl.shape.str(), detail::no_grad_str()));
   }
   if (!impl.node->is_leaf()) impl.node->keep_grad();
 }

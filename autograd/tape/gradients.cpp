@@ -7,6 +7,7 @@
 #include "asyncgrad/autograd/tape/update.h"
 #include "asyncgrad/autograd/tape/walk.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad {
 
@@ -37,10 +38,10 @@ void check_heads(const char* operation, std::span<const Tensor> ys, std::span<co
     const TensorImpl& impl = checked_impl(ys[i], operation);
     check_seed(operation, impl, dys.empty() ? nullptr : &dys[i]);
     if (impl.node == nullptr) {
-      throw_error(operation, fmt::format("the tensor {} depends on no leaf whose gradient is wanted, or was computed "
-                                         "under NoGrad; parameter() or requires_grad_() makes a leaf, and EnableGrad "
-                                         "records within NoGrad",
-                                         impl.shape.str()));
+      throw_error(operation, fmt::format("the tensor {2} depends on no leaf whose gradient is wanted, or was computed "
+                                         "under {0}; parameter() or requires_grad_() makes a leaf, and {1} records "
+                                         "within {0}",
+                                         no_grad_str(), enable_grad_str(), impl.shape.str()));
     }
   }
 }
@@ -56,8 +57,8 @@ void check_inputs(std::span<const Tensor> inputs) {
 }
 
 [[noreturn]] void throw_unused(std::size_t i, const Tensor& input) {
-  throw_error("grad",
-              fmt::format("no y depends on input {} {}; allow_unused gives Tensor{{}} for it", i, input.shape().str()));
+  throw_error("grad", fmt::format("no y depends on input {} {}; allow_unused gives {} for it", i, input.shape().str(),
+                                  in_program("Tensor{}", "None")));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/autograd/tape/node.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad::detail {
 
@@ -12,14 +13,14 @@ void check_writable(const char* operation, const Tensor& target, const Tensor& s
   if (!grad_enabled()) return;
   const TensorImpl& impl = *target.impl();
   if (impl.node != nullptr && impl.node->is_leaf()) {
-    throw_error(operation,
-                fmt::format("{} is a leaf whose gradient is wanted; write it under NoGrad", impl.shape.str()));
+    throw_error(operation, fmt::format("{} is a leaf whose gradient is wanted; write it under {}", impl.shape.str(),
+                                       no_grad_str()));
   }
   if (impl.is_view && (impl.node != nullptr || has_history(source))) {
     throw_error(operation,
                 fmt::format("{} shares its storage with the tensor that it was taken from, whose history would miss "
-                            "this; write that tensor, or a clone(), or under NoGrad",
-                            impl.shape.str()));
+                            "this; write that tensor, or a clone(), or under {}",
+                            impl.shape.str(), no_grad_str()));
   }
 }
 

@@ -46,10 +46,13 @@ LayerClass<Kind> bind_layer(nb::module_& m, std::type_identity_t<Row<Options, Gi
            })
       .def("_copy", [](const Held<Kind>& self) { return Held<Kind>(self); });
   if constexpr (std::is_invocable_r_v<Tensor, const Kind&, const Arg&>) {
-    layer.def("__call__", [](const Held<Kind>& self, nb::handle x) {
-      const Call call(x);
-      return call.result(self.layer(call.arg(tensor_from(x))));
-    });
+    layer.def(
+        "__call__",
+        [](const Held<Kind>& self, nb::handle x) {
+          const Call call(x);
+          return call.result(self.layer(call.arg(tensor_from(x))));
+        },
+        nb::arg("x"));
   }
   return layer;
 }

@@ -128,7 +128,6 @@ std::string property_of(nb::handle type, nb::handle function) {
 // Throws the sentence about a call that nanobind has refused.
 [[noreturn]] void throw_refusal(nb::handle function, std::span<PyObject* const> given, nb::handle names) {
   std::string owner = text_of(function.attr("__name__"));
-  if (owner.starts_with('_') && !owner.starts_with("__")) owner.erase(0, 1);  // what the package's own functions call
   const bool is_method = text_of(nb::handle(function.type()).attr("__name__")) == "nb_method";
   const bool has_self = is_method && given.size() > (names.is_valid() ? nb::len(names) : 0);
   const nb::handle type = has_self ? reinterpret_cast<PyObject*>(Py_TYPE(given[0])) : nullptr;
@@ -137,7 +136,8 @@ std::string property_of(nb::handle type, nb::handle function) {
                      " is used before it is made; __init__() of a derived class calls super().__init__() first");
   }
   const bool is_setter = has_self && owner.empty();
-  if (is_setter || (has_self && owner == "__init__")) owner = text_of(type.attr("__name__"));
+  if (is_setter || (has_self && (owner == "__init__" || owner == "__call__"))) owner = text_of(type.attr("__name__"));
+  if (owner.starts_with('_') && !owner.starts_with("__")) owner.erase(0, 1);  // what the package's own functions call
   if (has_self) given = given.subspan(1);
   ReadSignature signature = signature_of(function, !is_method || has_self);
   const std::string property = is_setter ? property_of(type, function) : "";
@@ -168,8 +168,12 @@ std::string property_of(nb::handle type, nb::handle function) {
     if (!objects[i].is_valid() || std::string_view(parameter.type) != "int") continue;
     read_parameter(objects[i], {owner.c_str(), parameter.name}, static_cast<const int*>(nullptr));
   }
-  throw_type_error(owner + " takes (" + text_of(signature.parameters) + "), unlike " + repr_of(first) + " and " +
-                   repr_of(others));
+  nb::dict types;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (objects[i].is_valid()) types[signature.parameters[i].name] = objects[i].type().attr("__name__");
+  }
+  throw_type_error("[" + owner + "] arguments of the types " + repr_of(types) + " do not fit " + owner + "(" +
+                   text_of(signature.parameters) + ")");
 }
 
 bool has_part(nb::handle text, const char* part) { return PyUnicode_Contains(text.ptr(), nb::str(part).ptr()) == 1; }

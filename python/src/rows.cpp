@@ -97,8 +97,19 @@ nn::Initialiser read_parameter(nb::handle given, const Asked& asked, const nn::I
   if (function == nullptr) asked.refuse("a function of (shape, dtype, device)", given);
   return function;
 }
-std::vector<Tensor> read_parameter(nb::handle given, const Asked&, const std::vector<Tensor>*) {
-  return tensors_from(given);
+std::vector<Tensor> read_parameter(nb::handle given, const Asked& asked, const std::vector<Tensor>*) {
+  if (PyDict_Check(given.ptr()) != 0) throw_type_error(asked.text() + " must be a list of tensors, got a dict");
+  std::vector<Tensor> tensors = {};
+  if (is_tensor(given.ptr())) return tensors_from(given);
+  for (const nb::object& item : items_from(given, "tensors")) {
+    if (!is_tensor(item.ptr())) {
+      throw_type_error(asked.text() + " must be a list of tensors; number " + std::to_string(tensors.size()) +
+                       " is of the type " + text_of(item.type().attr("__name__")) +
+                       (PyDict_Check(item.ptr()) != 0 ? "; add_group() takes tensors with options of their own" : ""));
+    }
+    tensors.push_back(tensor_in(item.ptr()));
+  }
+  return tensors;
 }
 nb::object read_parameter(nb::handle given, const Asked&, const nb::object*) { return nb::borrow(given); }
 optim::Factor read_parameter(nb::handle given, const Asked& asked, const optim::Factor*) {
@@ -144,7 +155,9 @@ std::vector<nb::object> matched(const char* owner, std::span<const Parameter> pa
     throw_type_error(std::string(owner) + " " + text + "; it has " + (all.empty() ? "no parameters" : all));
   };
   if (args.size() > positional) {
-    fail("takes " + std::to_string(positional) + " arguments without a name, got " + std::to_string(args.size()));
+    fail("takes " + (positional == 0 ? "no" : "at most " + std::to_string(positional)) +
+         (positional == 1 ? " argument" : " arguments") + std::string(" without a name, got ") +
+         std::to_string(args.size()));
   }
   std::vector<nb::object> objects(parameters.size());
   for (std::size_t i = 0; i < args.size(); ++i) objects[i] = args[i];

@@ -101,7 +101,7 @@ MISTAKES = [
      lambda: ag.nn.Dense(4, 2)(batch()).backward()),
     (ValueError, ["depends on no leaf whose gradient is wanted", "requires_grad_() makes a leaf"],
      lambda: batch().mean().backward()),
-    (ValueError, ["was computed under NoGrad"], backward_under_no_grad),
+    (ValueError, ["was computed under no_grad()", "enable_grad() records within no_grad()"], backward_under_no_grad),
     (ValueError, ["[Adam] lr must be finite and not negative, got -1"],
      lambda: ag.optim.Adam(ag.nn.Dense(4, 2).parameters(), lr=-1)),
     (ValueError, ["[InstanceNorm] channels must be at least 1, got 0"], lambda: ag.nn.InstanceNorm(0)),
@@ -121,9 +121,16 @@ def test_says_what_and_where_and_what_to_do(kind, parts, program):
 
 # (the error, the whole message, the program)
 CALLS = [
+    (TypeError, "MultiHeadAttention has no parameter mask; it has x",
+     lambda: ag.nn.MultiHeadAttention(8, 2)(ag.ones(1, 2, 8), mask=None)),
+    (TypeError, "[SGD] parameters must be a list of tensors; number 0 is of the type dict; add_group() takes tensors with "
+     "options of their own", lambda: ag.optim.SGD([{"params": [ag.parameter(ag.ones(2))], "lr": 0.1}])),
+    (TypeError, "[SGD] parameters must be a list of tensors, got a dict", lambda: ag.optim.SGD({"params": []})),
+    (TypeError, "[SGD] parameters must be a list of tensors; number 0 is of the type tuple",
+     lambda: ag.optim.SGD([("weight", ag.parameter(ag.ones(2)))])),
     (TypeError, "take needs indices; it has x, indices, axis=0", lambda: ag.take(batch())),
     (TypeError, "take has no parameter dim; it has x, indices, axis=0", lambda: ag.take(batch(), [0], dim=1)),
-    (TypeError, "take takes 3 arguments without a name, got 4; it has x, indices, axis=0",
+    (TypeError, "take takes at most 3 arguments without a name, got 4; it has x, indices, axis=0",
      lambda: ag.take(batch(), [0], 0, 1)),
     (TypeError, "take gets axis twice; it has x, indices, axis=0", lambda: ag.take(batch(), [0], 1, axis=1)),
     (TypeError, "take has no parameter dim; it has indices, axis=0", lambda: batch().take([0], dim=1)),
@@ -343,7 +350,7 @@ def test_dropout_in_what_looks_like_evaluation(given):
         for _ in range(3):
             line = here() + 1
             net(batch())
-    check(given, line, "[Dropout] drops 0.5 of x (6, 4) under NoGrad", "net.eval()", "in layer 1")
+    check(given, line, "[Dropout] drops 0.5 of x (6, 4) under no_grad()", "net.eval()", "in layer 1")
 
 
 def test_dropout_that_trains_or_evaluates(given):

@@ -106,7 +106,7 @@ TEST_F(Warnings, OfDropoutUnderNoGrad) {
     const int line = __LINE__ + 1;
     net(ag::ones({6, 4}));
     EXPECT_THAT(texts(), ElementsAre("[Dropout] drops 0.25 of x (6, 4) under NoGrad, which looks like evaluation; "
-                                     "ag::Inference keeps all of it" +
+                                     "Inference keeps all of it" +
                                      at(line) + ", in layer 1"));
   }
 }
