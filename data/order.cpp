@@ -43,8 +43,8 @@ std::vector<std::int64_t> drawn_again(const std::vector<double>& weights, std::s
   std::partial_sum(weights.begin(), weights.end(), sums.begin());
   std::vector<std::int64_t> order(samples);
   for (std::int64_t& index : order) {
-    // The first whose sum reaches the number, which is above 0: a weight of 0 is never the first. Rounding may lead
-    // past none, as the last sum is the product with 1.
+    // The first item whose running sum is not below the number. The number is above 0, so that no item of weight 0 is
+    // chosen, and at most the last sum, so that rounding does not lead past the end.
     index = std::ranges::lower_bound(sums, above_0(random) * sums.back()) - sums.begin();
   }
   return order;

@@ -15,9 +15,6 @@ namespace asyncgrad::dist {
 // Throws Error in the name of `name`, a call, for a tensor that is not where the world's collectives are.
 void check_device(const char* name, const detail::TensorImpl& impl, const World& world);
 
-// The parameters of all groups.
-std::vector<Tensor> parameters_of(const optim::Optimizer& optimizer);
-
 // In a world of several ranks, replaces the gradients of the parameters by their sums over all ranks, divided by
 // `divisor`, as average_gradients() says. `terms`: of each parameter's gradient, as for queue_move(). Returns as
 // queue_move() does. An exception may come when a part of the operations is queued, or, on a rank that lacks a gradient,

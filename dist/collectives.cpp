@@ -86,20 +86,11 @@ void broadcast_tensors(const std::vector<Tensor>& tensors, const World& world, L
   throw_if(queue_move({.kind = Move::broadcast}, {.name = "broadcast"}, different, world.communicator(), where));
 }
 
-std::vector<Tensor> parameters_of(const optim::Optimizer& optimizer) {
-  std::vector<Tensor> parameters;
-  for (std::size_t group = 0; group < optimizer.groups(); ++group) {
-    const std::vector<Tensor>& more = optimizer.parameters(group);
-    parameters.insert(parameters.end(), more.begin(), more.end());
-  }
-  return parameters;
-}
-
 void average_gradients(optim::Optimizer& optimizer, const World& world, Location where) {
   if (world.size() == 1) return;
   const CallSite site(where);
   const char* const name = "average_gradients";
-  std::vector<Tensor> parameters = parameters_of(optimizer);
+  std::vector<Tensor> parameters = optimizer.all_parameters();
   world.communicator()->check(name);
   for (const Tensor& parameter : parameters) check_device(name, *parameter.impl(), world);
   std::exception_ptr failure;  // of all ranks

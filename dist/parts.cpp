@@ -264,7 +264,7 @@ void Parts::add(optim::Optimizer& optimizer, Location where) {
     sums_.push_back({.optimizer = &optimizer, .parameters = {}});
     sums = sums_.end() - 1;
   }
-  if (sums->added == 0) sums->parameters = parameters_of(optimizer);
+  if (sums->added == 0) sums->parameters = optimizer.all_parameters();
   if (sums->added != part_ - first_) {
     throw_error("Parts.add",
                 fmt::format("it is called once for each part, and part {} comes after {} others of this rank, "

@@ -45,6 +45,7 @@ class Optimizer {
   // --- Groups, numbered from 0. Each call throws Error for a group that does not exist.
   std::size_t groups() const { return groups_.size(); }
   const std::vector<Tensor>& parameters(std::size_t group = 0) const { return checked(group).parameters; }
+  std::vector<Tensor> all_parameters() const;  // of all groups
   double lr(std::size_t group = 0) const { return checked(group).lr; }
   // A new learning rate takes effect at the next step. Throws Error unless it is finite and not negative.
   void set_lr(double lr, Location where = Location::current());  // of all groups
@@ -99,7 +100,6 @@ class Optimizer {
   void note_reached();
   // Warns if backward() has run, but no parameter has had a gradient.
   void check_reached();
-  std::vector<Tensor> all_parameters() const;
 
   const char* name_;
   std::vector<Group> groups_;

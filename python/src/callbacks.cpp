@@ -50,8 +50,8 @@ int PythonCallback::count(int difference) const {
   return callbacks.fetch_add(difference);
 }
 
-// Counted before the question that matters: end_callbacks() forbids first and counts then. One that is refused is not
-// counted, but for the moment in which the answer changes.
+// It counts itself and then asks `runs` again; end_callbacks() clears `runs` and then reads the count. So either this sees
+// that it may not run, or end_callbacks() sees it counted. A refused callback is counted only between these two steps.
 PythonCallback::PythonCallback(Kind kind) : is_source_(kind == Kind::source) {
   if (!runs.load()) return;
   count(1);

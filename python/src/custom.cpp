@@ -147,8 +147,8 @@ nb::object recomputed_function(nb::object function, nb::handle x) {
 
 }  // namespace
 
-// The cycle that a function makes which refers to the tensor whose gradient it computes, or which it computes again. A
-// node that others refer to, too, is not the tensor's alone: who knows whether they are reachable.
+// A function that refers to the tensor whose gradient it computes, or which it computes again, makes a cycle. Only nodes
+// that this tensor alone refers to are visited: others may be kept alive by what the collector cannot see.
 int visit_own_functions(const Tensor& tensor, visitproc visit, void* arg) {
   if (!tensor.defined()) return 0;
   for (const auto& [gradient, recomputed] : detail::own_functions_below(tensor)) {

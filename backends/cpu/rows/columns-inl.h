@@ -84,9 +84,8 @@ class Columns {
   std::int64_t n_, step_, count_;
 };
 
-// All `count` columns of a matrix of n rows, fewer than a vector has lanes. A group is as many rows as a vector has lanes,
-// which are `count` vectors, and each of these has a row of every column again and again. It has the functions of Columns,
-// and their bits.
+// All `count` columns of a matrix of n rows, fewer than a vector has lanes. A group is as many rows as a vector has lanes:
+// `count` adjacent vectors, in whose lanes the columns take turns. It has the functions of Columns, and their bits.
 template <class T, std::size_t count>
 class NarrowColumns {
  public:

@@ -9,7 +9,8 @@ namespace asyncgrad::detail {
 // The rows whose products are kept at once: they stay in a cache while they are multiplied forwards and backwards.
 inline constexpr std::int64_t prod_grad_block_rows = 32;
 
-// At least a number for each block of each column, and for the end of each, however many rows are seen as one.
+// How many numbers of scratch a strip needs: one for each block of each column, and one for the end of each column; also
+// where several rows are seen as one.
 constexpr std::int64_t prod_grad_scratch(std::int64_t axis, std::int64_t inner) {
   return axis * std::min(inner, strip_columns) / prod_grad_block_rows + 2 * strip_columns;
 }

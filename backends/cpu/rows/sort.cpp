@@ -35,7 +35,8 @@ std::int64_t comparisons_of_line(const SortAttributes& a) {
 }
 std::int64_t lines_per_tile(const SortAttributes& a) { return items_per_tile(comparisons_of_line(a)); }
 
-// The first entries of a line in their order: all that fit into the range, of which the last is kept on top.
+// Writes the first `count` entries of the line in their order. Meanwhile `entries` is a heap with the last of them on top,
+// which gives way to any that comes before it.
 template <class T>
 void sort_line(const T* line, const SortAttributes& a, Entry<T>* entries) {
   const ComesBefore<T> comes_before{a.is_descending};

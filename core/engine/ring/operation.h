@@ -187,14 +187,15 @@ struct alignas(64) Operation {
   Origin origin;
   int edge_count = 0;  // of those that `pending` counts
   FurtherEdge* more_edges = nullptr;
-  std::unique_ptr<Operand[]> more_operands;  // all of them, where they are more than fit; likewise:
+  // All operands, their views and their links, where these are more than the entry has space for.
+  std::unique_ptr<Operand[]> more_operands;
   std::unique_ptr<View[]> more_views;
   std::unique_ptr<ReaderLink[]> more_readers;
-  // On an asynchronous device: those that wait until this is issued, closed as `successors` when it is; its sequence
-  // number on its queue; the call of a launch graph that it belongs to, until it is issued.
-  std::atomic<Edge*> successors_on_issue{nullptr};
-  std::uint64_t ticket = 0;
-  std::shared_ptr<LaunchRegion> region;
+  // On an asynchronous device:
+  std::atomic<Edge*> successors_on_issue{
+      nullptr};                          // the operations that wait until this is issued; closed as `successors`
+  std::uint64_t ticket = 0;              // its sequence number on its queue
+  std::shared_ptr<LaunchRegion> region;  // the call of a launch graph that it belongs to, until it is issued
   // Those of the places; unlike these they stay until the entry is used again, and only the front end reads them.
   std::array<const DeviceState*, 2> devices{};
   std::shared_ptr<const void> owned;  // by a custom operation, source or collective until its end; see Submission

@@ -15,8 +15,8 @@ namespace asyncgrad::detail {
 //
 // Thread safety: any thread may insert, erase and search at once.
 // Invariants:
-// 1. A slot inserted before a search begins, and not erased since, is found, or a nearer or farther member in its
-//    place. `insert` sets the slot's bit first, then the summary's unless it is set. `erase` clears the summary's bit
+// 1. If some slot is a member during the whole of a search, the search finds a member, though perhaps another one.
+//    `insert` sets the slot's bit first, then the summary's unless it is set. `erase` clears the summary's bit
 //    after it has emptied the word, and then looks at the word once more: in between, the summary may lack what was
 //    just inserted. These steps are counted where they begin and where they end; a search that finds nothing, and that
 //    overlaps with any of them, goes through the words themselves.
