@@ -21,6 +21,14 @@ struct Strip {
   std::int64_t rows, columns, stride;
 };
 
+// Two functions that reduce a strip, to an element of `out` for each of its rows, whose elements lie one behind the
+// other (stride = columns), or for each of its columns.
+template <class T>
+struct StripLoops {
+  void (*rows)(const Strip<T>& strip, T* out);
+  void (*columns)(const Strip<T>& strip, T* out);
+};
+
 // The rows of a narrow matrix that a loop goes through side by side, as one row about as wide as a strip may be.
 template <class T>
 std::int64_t rows_side_by_side(const Strip<T>& strip) {

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "asyncgrad/backends/cpu/families.h"
-#include "asyncgrad/backends/cpu/rows/reduce_loops.h"
+#include "asyncgrad/backends/cpu/rows/extreme_loops.h"
 #include "asyncgrad/backends/element_types.h"
 
 namespace asyncgrad::detail {
@@ -11,8 +11,8 @@ namespace asyncgrad::detail {
 namespace {
 
 template <bool Largest, class T>
-const StripLoops<T>& extreme_loops() {
-  const ReduceLoops<T>& all = reduce_loops().of<T>();
+const StripLoops<T>& loops_of() {
+  const ExtremeLoops<T>& all = extreme_loops().of<T>();
   return Largest ? all.max : all.min;
 }
 
@@ -20,7 +20,7 @@ template <bool Largest>
 void run_extreme(const KernelCall& call, int tile) {
   if (call.attributes<ReduceAttributes>().axis == 0) return;
   visit_arithmetic(call.dtype(0), [&]<class T>(T) {
-    const StripLoops<T>& loops = extreme_loops<Largest, T>();
+    const StripLoops<T>& loops = loops_of<Largest, T>();
     reduce_strips<T>(call, tile, loops.rows, loops.columns);
   });
 }
@@ -72,7 +72,7 @@ void first_extremes_of_rows(const Strip<T>& strip, std::int64_t* places) {
   for (std::int64_t begin = 0; begin < strip.rows; begin += strip_columns) {
     const T* const x = strip.data + begin * strip.stride;
     const std::int64_t rows = std::min(strip_columns, strip.rows - begin);
-    extreme_loops<Largest, T>().rows({x, rows, strip.columns, strip.stride}, extremes.data());
+    loops_of<Largest, T>().rows({x, rows, strip.columns, strip.stride}, extremes.data());
     for (std::int64_t i = 0; i < rows; ++i) {
       places[begin + i] = place_of(extremes[static_cast<std::size_t>(i)], x + i * strip.stride, 1);
     }
@@ -100,7 +100,7 @@ void first_extremes_of_short_columns(const Strip<T>& strip, std::int64_t* places
 // in the block that has it.
 template <bool Largest, class T>
 void first_extremes_of_columns(const Strip<T>& strip, std::int64_t block, std::int64_t* places) {
-  const StripLoops<T>& loops = extreme_loops<Largest, T>();
+  const StripLoops<T>& loops = loops_of<Largest, T>();
   std::array<T, strip_columns> best, of_block;
   for (std::int64_t begin = 0; begin < strip.rows; begin += block) {
     const std::int64_t n = std::min(block, strip.rows - begin);

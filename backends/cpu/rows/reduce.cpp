@@ -4,7 +4,7 @@
 
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/rows/line_blocks.h"
-#include "asyncgrad/backends/cpu/rows/reduce_loops.h"
+#include "asyncgrad/backends/cpu/rows/prod_loops.h"
 #include "asyncgrad/backends/element_types.h"
 
 namespace asyncgrad::detail {
@@ -13,15 +13,15 @@ namespace {
 
 void run_prod(const KernelCall& call, int tile) {
   visit_arithmetic(call.dtype(0), [&]<class T>(T) {
-    const StripLoops<T>& loops = reduce_loops().of<T>().prod;
+    const StripLoops<T>& loops = prod_loops().of<T>().whole;
     reduce_strips<T>(call, tile, loops.rows, loops.columns);
   });
 }
 
 void run_prod_parts(const KernelCall& call, int tile) {
   visit_arithmetic(call.dtype(1), [&]<class T>(T) {
-    const ReduceLoops<T>& loops = reduce_loops().of<T>();
-    each_block<T>(call, tile, loops.prod_row_block, loops.prod_column_block);
+    const ProdLoops<T>& loops = prod_loops().of<T>();
+    each_block<T>(call, tile, loops.row_block, loops.column_block);
   });
 }
 void run_prod_of_parts(const KernelCall& call, int tile) {

@@ -32,6 +32,13 @@ HWY_INLINE void each_row(const Strip<T>& strip, T* out, Reduce reduce) {
   }
 }
 
+// Four rows of the strip's columns, unless these are few.
+template <class T>
+HWY_INLINE void prefetch_rows(const T* x, const Strip<T>& strip) {
+  if (strip.columns < 16) return;
+  for (int row = 0; row < 4; ++row) prefetch(x + row * strip.stride, strip.columns);
+}
+
 // The most vectors of rows that are folded many at a time: each of them has a running result of its own.
 template <class T>
 inline constexpr std::size_t many_rows_vectors = std::min<std::size_t>(running_vectors<T>, 8);

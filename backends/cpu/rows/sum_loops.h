@@ -19,8 +19,7 @@ constexpr T scaled(Sum sum, double scale) {
   }
 }
 
-// `rows` and `columns` sum a strip, to an element of `out` for each of its rows, whose elements lie one behind the other
-// (stride = columns), or for each of its columns. Sums of int64 wrap around.
+// `rows` and `columns` are as those of StripLoops. Sums of int64 wrap around.
 template <class T>
 struct SumStripLoops {
   void (*rows)(const Strip<T>& strip, double scale, T* out);

@@ -1,0 +1,18 @@
+// The loops of max and min. Internal.
+#pragma once
+
+#include "asyncgrad/backends/cpu/dispatch.h"
+#include "asyncgrad/backends/cpu/rows/axis_strips.h"
+
+namespace asyncgrad::detail {
+
+// Of at least one element; NaN if one of them is NaN.
+template <class T>
+struct ExtremeLoops {
+  StripLoops<T> max, min;
+};
+
+// The functions for the best instruction set that this processor has.
+const ArithmeticLoops<ExtremeLoops>& extreme_loops();
+
+}  // namespace asyncgrad::detail
