@@ -62,28 +62,6 @@ std::vector<std::int64_t> indices_of(const std::vector<std::int64_t>& places, co
   return indices;
 }
 
-template <class T>
-UniqueResult unique_of(const Tensor& x, Location where) {
-  const Tensor flat = x.detach().reshape({x.numel()}, where);
-  const std::vector<std::int64_t> order = argsort(Arg(flat, where)).to_vector<std::int64_t>(where);
-  const std::vector<T> elements = flat.to_vector<T>(where);
-  std::vector<T> values;
-  std::vector<std::int64_t> inverse(elements.size()), counts;
-  for (const std::int64_t place : order) {
-    const T value = elements[static_cast<std::size_t>(place)];
-    if (values.empty() || !(values.back() == value)) {
-      values.push_back(value);
-      counts.push_back(0);
-    }
-    ++counts.back();
-    inverse[static_cast<std::size_t>(place)] = static_cast<std::int64_t>(values.size()) - 1;
-  }
-  const auto count = static_cast<std::int64_t>(values.size());
-  const Device device = x.device();
-  return {Tensor::from(values, {count}, device, where), Tensor::from(inverse, x.shape(), device, where),
-          Tensor::from(counts, {count}, device, where)};
-}
-
 }  // namespace
 
 Tensor nonzero(const Arg& x) {
@@ -104,22 +82,6 @@ Tensor masked_select(const Arg& x, const Arg& mask) {
   const Tensor indices = Tensor::from(places, {static_cast<std::int64_t>(places.size())}, x->device(), x.where());
   const Tensor flat = x->reshape({x->numel()}, x.where());
   return take(Arg(flat, x.where()), Arg(indices, x.where()));
-}
-
-UniqueResult unique(const Arg& x) {
-  switch (x->dtype()) {
-    case DType::float32:
-      return unique_of<float>(x, x.where());
-    case DType::float64:
-      return unique_of<double>(x, x.where());
-    case DType::int64:
-      return unique_of<std::int64_t>(x, x.where());
-    default:
-      throw_error("unique",
-                  fmt::format("has no form for {}: x {}; x{} converts it", name(x->dtype()), x->shape().str(),
-                              detail::to_str(int64)),
-                  ErrorKind::type);
-  }
 }
 
 }  // namespace asyncgrad

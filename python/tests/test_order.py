@@ -45,6 +45,22 @@ def test_selection_by_value():
     assert np.array_equal(values.numpy()[inverse.numpy()], a)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_unique_of_few_and_many_values(dtype):
+    rng = np.random.default_rng(1)
+    for different in 1, 2, 50, 8191, 8192, 8193, 20_000:
+        a = np.concatenate([np.arange(different), rng.integers(0, different, 3000)])
+        a = (rng.permutation(a) - different // 2).astype(dtype) * (1 if dtype == "int64" else 0.25)
+        if dtype != "int64":
+            a[::500] = np.nan
+            a[1::2] = np.where(a[1::2] == 0, -0.0, a[1::2])
+        values, inverse, counts = ag.unique(ag.array(a))
+        wanted, first, of_each, count = np.unique(a, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
+        assert np.array_equal(np.asarray(values).view("u4" if dtype == "float32" else "u8"),
+                              a[first].view("u4" if dtype == "float32" else "u8"))  # the first of equal zeros
+        assert np.array_equal(inverse, of_each) and np.array_equal(counts, count)
+
+
 def test_index_add():
     x = ag.parameter(ag.zeros(3, 2))
     source = ag.parameter(ag.arange(8, dtype="float32").reshape(4, 2))
