@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <numeric>
@@ -12,10 +11,14 @@
 
 #include "asyncgrad/autograd/indexing.h"
 #include "asyncgrad/autograd/selection.h"
+#include "asyncgrad/core/backend/place_table.h"
+#include "asyncgrad/core/backend/sort_order.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/wording.h"
 
 namespace asyncgrad {
+
+using namespace detail;
 
 namespace {
 
@@ -35,30 +38,30 @@ struct Different {
   }
 };
 
-// Equal values have equal hashes: zeros of both signs, too. The upper bits of a product depend on all of a value's bits.
+// The same for equal values: for zeros of both signs, too.
 template <class T>
-std::uint64_t hash_of(T value, int bits) {
-  std::uint64_t key = 0;
+std::int64_t key_of(T value) {
+  std::int64_t key = 0;
   const T plain = value == T{0} ? T{0} : value;
   std::memcpy(&key, &plain, sizeof(T));
-  return key * 0x9E3779B97F4A7C15 >> (64 - bits);  // 2^64 / golden ratio
+  return key;
 }
 
 // In the order of their first places; none if there are many, which sorting finds sooner.
 template <class T>
 std::optional<Different<T>> few_different(const std::vector<T>& elements) {
-  constexpr int bits = 15;
-  constexpr std::int32_t many = 1 << (bits - 2);  // so that most slots stay free, and a search is short
+  constexpr std::int32_t many = 8192;
+  constexpr PlaceTable table(2 * many);  // so that most slots stay free, and a search is short
   Different<T> found;
   found.of_elements.reserve(elements.size());
-  std::vector<std::int32_t> slots(1 << bits, -1);  // places in `values`
+  std::vector<std::int32_t> slots(table.slots, -1);  // places in `values`
   for (const T value : elements) {
     const auto next = static_cast<std::int32_t>(found.values.size());
     std::int32_t place = next;
     if (value == value) {  // NOLINT(misc-redundant-expression): each NaN is another value
-      std::uint64_t slot = hash_of(value, bits);
+      std::uint64_t slot = table.first_slot(key_of(value));
       while (slots[slot] >= 0 && found.values[static_cast<std::size_t>(slots[slot])] != value) {
-        slot = (slot + 1) & (slots.size() - 1);
+        slot = table.next_slot(slot);
       }
       if (slots[slot] < 0) slots[slot] = next;
       place = slots[slot];
@@ -76,8 +79,7 @@ void sort(Different<T>& found) {
   std::vector<std::int64_t> order(found.values.size()), ranks(order.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, [&](std::int64_t i, std::int64_t k) {
-    const T a = found.values[static_cast<std::size_t>(i)], b = found.values[static_cast<std::size_t>(k)];
-    return a < b || (b != b && a == a);  // NOLINT(misc-redundant-expression): NaN
+    return is_less(found.values[static_cast<std::size_t>(i)], found.values[static_cast<std::size_t>(k)]);
   });
   Different<T> sorted;
   for (std::size_t rank = 0; rank < order.size(); ++rank) {

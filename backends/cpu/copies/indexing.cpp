@@ -10,7 +10,7 @@
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/backends/element_types.h"
-#include "asyncgrad/backends/place_table.h"
+#include "asyncgrad/core/backend/place_table.h"
 #include "asyncgrad/core/backend/wrapping_sum.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"

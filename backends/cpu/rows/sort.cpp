@@ -6,7 +6,7 @@
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
 #include "asyncgrad/backends/element_types.h"
-#include "asyncgrad/backends/sort_order.h"
+#include "asyncgrad/core/backend/sort_order.h"
 
 namespace asyncgrad::detail {
 

@@ -1,7 +1,7 @@
 // Writes elements by their indices.
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/kernels/for_each.cuh"
-#include "asyncgrad/backends/place_table.h"
+#include "asyncgrad/core/backend/place_table.h"
 
 namespace asyncgrad::detail::cuda {
 

@@ -2,7 +2,7 @@
 #include "asyncgrad/backends/cuda/families.h"
 #include "asyncgrad/backends/cuda/kernels/sorted_places.cuh"
 #include "asyncgrad/backends/element_types.h"
-#include "asyncgrad/backends/sort_order.h"
+#include "asyncgrad/core/backend/sort_order.h"
 
 namespace asyncgrad::detail::cuda {
 
