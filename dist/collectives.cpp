@@ -48,7 +48,7 @@ Tensor own_gradient(Tensor& parameter, const Location& where) {
     Tensor whole = zeros_like(Arg(parameter, where));
     if (rows != nullptr) rows->move_to(whole);
     parameter.zero_grad();
-    static_cast<detail::Leaf*>(parameter.impl()->node)->accumulate(std::move(whole));  // not a copy
+    static_cast<detail::Leaf*>(parameter.impl()->node)->accumulate(std::move(whole));  // set_grad() would keep a copy
     return parameter.grad();
   }
   Tensor gradient = parameter.grad();

@@ -8,7 +8,7 @@ namespace asyncgrad::nn::save_detail {
 
 namespace {
 
-// What the program calls the function.
+// Returns the name by which the program calls a function. Both are literals, and so end in 0.
 const char* name(const char* cpp, const char* python) { return detail::in_program(cpp, python).data(); }
 
 }  // namespace

@@ -170,8 +170,8 @@ void Plan::submit_again(const Recipe& recipe, std::span<const OperandRef> operan
 }
 
 // Whether the operation has read what the recipe says: versions rise as writes are queued, and a storage is exposed
-// before the program may write it. Another thread may have
-// brought the same contents back; then these results are its caller's alone.
+// before the program may write it. Another thread may have brought the same contents back; then these results are its
+// caller's alone.
 bool Plan::note_computed_again(const Recipe& recipe, std::span<const Found> reads, std::span<const Tensor> results) {
   const SpinLockGuard lock(lock_);
   figures_.recomputed_operations += 1;

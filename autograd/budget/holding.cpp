@@ -221,9 +221,9 @@ bool Plan::lets_go(Storage& storage, bool counted) noexcept {
   return true;
 }
 
+// Also if nobody has asked for the contents so far: another thread may do so meanwhile.
 bool Plan::expose(Storage& storage) {
-  const Closing contents(*this,
-                         storage);  // also if nobody has asked for them so far: another thread may do so meanwhile
+  const Closing contents(*this, storage);
   {
     const SpinLockGuard lock(lock_);
     if ((*contents).recipe != nullptr) cut(*contents);

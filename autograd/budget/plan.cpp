@@ -153,6 +153,7 @@ class Plan::Writing {
                     CallSite::current().str(), no_grad_str()),
         origin);
   }
+
   Plan& plan_;
   std::vector<Closing> closing_;
   Location kept_at_{};

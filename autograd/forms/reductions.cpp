@@ -108,7 +108,7 @@ void check_elements(const char* operation, const Shape& shape, AxisMask axes) {
 
 namespace {
 
-// What the blocks of lines are reduced to, as an input of the operation on parts, whose attributes are left.
+// Reduces the blocks of lines, and leaves the attributes of the operation that reduces the results.
 Tensor reduce_blocks(Op parts_of, const Tensor& x, ReduceAttributes& attributes, Location where) {
   const std::int64_t blocks = divided_up(attributes.axis, line_block(attributes));
   Tensor parts = make_tensor({attributes.outer, blocks, attributes.inner},

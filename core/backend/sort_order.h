@@ -1,4 +1,4 @@
-// The order by which every backend sorts. Internal.
+// The order by which every backend, and unique(), sorts. Internal.
 #pragma once
 
 #include <type_traits>

@@ -35,14 +35,14 @@ def _has_axis(item):
 
 
 def _expanded(x, key):
-    """The key as a list with an entry for each axis of x, and None for each new one; masks became indices.
+    """The key, a tuple, as a list with an entry for each axis of x, and None for each new one; masks became indices.
 
     An ellipsis that stands for no axis stays: as in NumPy, it keeps arrays of indices apart.
     """
     import numpy as np
 
     items = []
-    for item in key if isinstance(key, tuple) else (key,):
+    for item in key:
         if item is None or item is Ellipsis or isinstance(item, slice):
             items.append(item)
         elif _is_mask(item) or (isinstance(item, list) and np.asarray(item).dtype == bool):
@@ -103,11 +103,12 @@ def get(x, key):
     plain = _with_integers(key)
     if plain is not None:
         return x[plain]
-    if any(_is_mask(item) and np.ndim(item) == 0 for item in (key if isinstance(key, tuple) else (key,))):
+    key = key if isinstance(key, tuple) else (key,)
+    if any(_is_mask(item) and np.ndim(item) == 0 for item in key):
         # True is a new axis with the whole of x, False one with nothing.
         return x.reshape(-1).take(_core.array(_places(x, key), "int64", x.device))
-    mask = key[0] if isinstance(key, tuple) and len(key) == 1 else key
-    if _is_mask(mask) and mask.shape == x.shape[:mask.ndim]:
+    mask = key[0]
+    if len(key) == 1 and _is_mask(mask) and mask.shape == x.shape[:mask.ndim]:
         return x.reshape(mask.size, *x.shape[mask.ndim:]).take(_true_places(mask, x.device))
     items = _expanded(x, key)
     # The slices first: what is left is smaller.
@@ -172,10 +173,10 @@ def _host_index(item):
 
 
 def _places(x, key):
-    """Where the elements of x[key] are in the flattened x."""
+    """Where the elements of x[key], a tuple, are in the flattened x."""
     import numpy as np
 
-    items = tuple(_host_index(item) for item in (key if isinstance(key, tuple) else (key,)))
+    items = tuple(_host_index(item) for item in key)
     if x.ndim == 0 or any(_is_mask(item) for item in items):
         return np.arange(x.size, dtype=np.int64).reshape(x.shape)[items]
     places = 0  # from the index along each axis, of the elements of x[key] alone

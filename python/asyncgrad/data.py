@@ -289,13 +289,14 @@ def progress(steps, bar):
     """
     ends = []
 
-    def queued():
+    def counts():
+        """How many operations were queued so far, and how many of them have finished."""
         figures = _core.engine_figures()
-        return figures["operations"] - figures["inlined"], figures["queued"]
+        queued = figures["operations"] - figures["inlined"]
+        return queued, queued - figures["queued"]
 
     def tell():
-        all_queued, unfinished = queued()
-        finished = all_queued - unfinished
+        _, finished = counts()
         reached = 0
         while ends and ends[0] <= finished:
             ends.pop(0)
@@ -305,7 +306,7 @@ def progress(steps, bar):
 
     for step in steps:
         yield step
-        ends.append(queued()[0])
+        ends.append(counts()[0])
         tell()
     while ends:
         _core.mark().wait()

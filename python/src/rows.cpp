@@ -98,9 +98,9 @@ nn::Initialiser read_parameter(nb::handle given, const Asked& asked, const nn::I
   return function;
 }
 std::vector<Tensor> read_parameter(nb::handle given, const Asked& asked, const std::vector<Tensor>*) {
+  if (is_tensor(given.ptr())) return tensors_from(given);  // which refuses it
   if (PyDict_Check(given.ptr()) != 0) throw_type_error(asked.text() + " must be a list of tensors, got a dict");
-  std::vector<Tensor> tensors = {};
-  if (is_tensor(given.ptr())) return tensors_from(given);
+  std::vector<Tensor> tensors;
   for (const nb::object& item : items_from(given, "tensors")) {
     if (!is_tensor(item.ptr())) {
       throw_type_error(asked.text() + " must be a list of tensors; number " + std::to_string(tensors.size()) +

@@ -318,3 +318,12 @@ def test_what_is_as_it_is_wanted_is_the_same_object():
     assert x.to(x.device) is x and x.to("float32") is x and x.astype("float32", copy=False) is x
     for y in x.to(x.device, copy=True), x.astype("float32"), x.to("int64"):
         assert y is not x and y.tolist() == [1, 1]
+
+
+def test_a_tensor_is_hashed_as_an_object():
+    x = ag.parameter(ag.ones(2))
+    y = x * 2
+    places = {x: 0, y: 1}
+    y.sum().backward()
+    y.detach_()
+    assert places[y] == 1 and len({x.grad, x.grad}) == 2

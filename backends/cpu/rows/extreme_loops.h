@@ -6,7 +6,7 @@
 
 namespace asyncgrad::detail {
 
-// Of at least one element; NaN if one of them is NaN.
+// They reduce at least one element, and give NaN if one of them is NaN.
 template <class T>
 struct ExtremeLoops {
   StripLoops<T> max, min;

@@ -9,7 +9,7 @@
 
 namespace asyncgrad::detail {
 
-// What a sum of elements gives, in the type of the result. Those of int64 have no scale.
+// Returns a sum, multiplied by `scale`, in the type of the result. Sums of int64 have no scale.
 template <class T, class Sum>
 constexpr T scaled(Sum sum, double scale) {
   if constexpr (std::is_integral_v<T>) {
