@@ -7,6 +7,7 @@
 // one_hot), and what would be added or written there is dropped.
 #pragma once
 
+#include "asyncgrad/autograd/tensor_list.h"
 #include "asyncgrad/core/scalar.h"
 #include "asyncgrad/core/tensor.h"
 
@@ -34,6 +35,12 @@ Tensor index_add(const Arg& x, const Arg& indices, const Arg& source, int axis);
 // part of x's history, and throws Error as `+=` does, see copy.h. On a GPU it uses up to 32 bytes of scratch memory
 // for each index. (numpy.put.)
 void put(const Tensor& x, const Arg& indices, const Arg& values);
+
+// The places of elements in a tensor of `shape` whose elements are numbered in their order. Their indices along each
+// axis are a tensor each, and are broadcast to one shape, that of the result, in int64. An index below 0 counts from the
+// end: indices along an axis of R elements in [-R, R). Not differentiable. Throws Error unless there is an index for
+// each axis of the shape, at least one. (numpy.ravel_multi_index.)
+Tensor ravel_multi_index(TensorList indices, const Shape& shape, Location where = Location::current());
 
 // The order of the elements along an axis. NaN counts as the largest, and equal elements stay in their order. They take
 // float32, float64 and int64, and use up to 16 bytes of scratch memory for each element of a line; on a GPU none for

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <span>
+#include <vector>
 
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise/apply.h"
@@ -14,6 +17,7 @@
 #include "asyncgrad/autograd/tape/in_place.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/autograd/tape/operation_node.h"
+#include "asyncgrad/core/call_site.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/wording.h"
@@ -251,6 +255,40 @@ void put(const Tensor& x, const Arg& indices, const Arg& values) {
            gradients(0, [&] { return not_at(dy, gradients.read(at)); });
            gradients(1, [&] { return with_shape(of_last_at(dy, gradients.read(at)), gradients.shape(1)); });
          }));
+}
+
+Tensor ravel_multi_index(TensorList list, const Shape& shape, Location where) {
+  constexpr const char* operation = "ravel_multi_index";
+  const CallSite site(where);
+  const std::span indices = list.all();
+  if (indices.empty() || static_cast<int>(indices.size()) != shape.rank()) {
+    throw_error(operation, fmt::format("needs an index for each axis, of which there is at least one: shape {}, {} "
+                                       "tensors of indices",
+                                       shape.str(), indices.size()));
+  }
+  const NamedOperand first{"indices[0]", checked_operand(indices[0], operation)};
+  Shape common;
+  for (const Tensor& index : indices) {
+    const NamedOperand another{"another", checked_operand(index, operation)};
+    check_devices(operation, {first, another});
+    check_is_index(operation, another);
+    if (broadcast_into(common, index.shape())) continue;
+    const NamedOperand operands[] = {first, another};
+    throw_error(operation, fmt::format("shapes cannot be broadcast: {}{}", shapes_str(operands), broadcast_rule));
+  }
+  const Tensor places = make_tensor(common, int64, first.impl.device);
+  std::vector<Tensor> along;
+  std::vector<OperandRef> operands{writes(places)};
+  along.reserve(indices.size());
+  for (const Tensor& index : indices) {
+    const Tensor wide = index.to(int64, where);
+    along.push_back(wide.shape() == common ? wide : expand(Arg(wide, where), common));
+    operands.push_back(reads(along.back()));
+  }
+  MultiIndexAttributes attributes;
+  std::ranges::copy(shape, attributes.extents.begin());
+  submit(Op::ravel_multi_index, operands, attributes, where);
+  return places;
 }
 
 Tensor one_hot(const Arg& indices, std::int64_t classes, DType dtype) {

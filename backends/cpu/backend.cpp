@@ -38,9 +38,9 @@ constexpr auto kernels = kernel_table(
     made_of_others(Op::recurrent_grad), KernelRow{Op::strided_copy, &k::strided_copy},
     KernelRow{Op::concat, &k::concat}, KernelRow{Op::take, &k::take}, KernelRow{Op::take_grad, &k::take_grad},
     KernelRow{Op::gather, &k::gather}, KernelRow{Op::scatter_add, &k::scatter_add}, KernelRow{Op::put, &k::put},
-    KernelRow{Op::first_places, &k::first_places}, KernelRow{Op::one_hot, &k::one_hot},
-    KernelRow{Op::triangle, &k::triangle}, KernelRow{Op::custom, &k::custom}, KernelRow{Op::source, &k::source},
-    KernelRow{Op::collective, &k::collective}, KernelRow{Op::update, &k::update},
+    KernelRow{Op::first_places, &k::first_places}, KernelRow{Op::ravel_multi_index, &k::ravel_multi_index},
+    KernelRow{Op::one_hot, &k::one_hot}, KernelRow{Op::triangle, &k::triangle}, KernelRow{Op::custom, &k::custom},
+    KernelRow{Op::source, &k::source}, KernelRow{Op::collective, &k::collective}, KernelRow{Op::update, &k::update},
     KernelRow{Op::update_rows, &k::update_rows});
 static_assert(has_all_kernels(kernels), "the CPU has every operation");
 

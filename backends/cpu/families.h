@@ -13,8 +13,8 @@ extern const Kernel fill, arange, uniform, normal, randint, permutation, copy, m
     argsort, cumsum, softmax, softmax_grad, log_softmax, log_softmax_grad, cross_entropy, cross_entropy_grad, ctc,
     ctc_grad, layer_norm, layer_norm_grad, group_norm, group_norm_grad, batch_norm, batch_norm_grad, conv, conv_input,
     conv_weight, max_pool, max_pool_grad, avg_pool, avg_pool_grad, dropout, attention, attention_grad, recurrent_cell,
-    recurrent_cell_grad, strided_copy, concat, take, take_grad, gather, scatter_add, put, first_places, one_hot,
-    triangle, custom, source, collective, update, update_rows;
+    recurrent_cell_grad, strided_copy, concat, take, take_grad, gather, scatter_add, put, first_places,
+    ravel_multi_index, one_hot, triangle, custom, source, collective, update, update_rows;
 }  // namespace cpu_kernels
 
 // By formula. Called once, before any thread runs one of them.

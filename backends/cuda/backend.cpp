@@ -62,10 +62,10 @@ constexpr auto table = kernel_table(
     KernelRow{Op::concat, &kernels::concat}, KernelRow{Op::take, &kernels::take},
     KernelRow{Op::take_grad, &kernels::take_grad}, KernelRow{Op::gather, &kernels::gather},
     KernelRow{Op::scatter_add, &kernels::scatter_add}, KernelRow{Op::put, &kernels::put},
-    KernelRow{Op::first_places, &kernels::first_places}, KernelRow{Op::one_hot, &kernels::one_hot},
-    KernelRow{Op::triangle, &kernels::triangle}, KernelRow{Op::custom, &kernels::custom}, not_yet(Op::source),
-    not_yet(Op::collective), KernelRow{Op::update, &kernels::update},
-    KernelRow{Op::update_rows, &kernels::update_rows});
+    KernelRow{Op::first_places, &kernels::first_places}, KernelRow{Op::ravel_multi_index, &kernels::ravel_multi_index},
+    KernelRow{Op::one_hot, &kernels::one_hot}, KernelRow{Op::triangle, &kernels::triangle},
+    KernelRow{Op::custom, &kernels::custom}, not_yet(Op::source), not_yet(Op::collective),
+    KernelRow{Op::update, &kernels::update}, KernelRow{Op::update_rows, &kernels::update_rows});
 
 constinit Mutex found_mutex;
 // The GPUs of the machine. Asked for once, as they stay the same, and once more as long as there are none.

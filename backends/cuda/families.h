@@ -13,7 +13,8 @@ extern const Kernel fill, arange, uniform, normal, matmul, dense, dense_grad, su
     layer_norm_grad, ctc, ctc_grad, group_norm, group_norm_grad, cumsum, prod, prod_grad, first_places, update_rows,
     randint, permutation, argsort, batch_norm, batch_norm_grad, conv, conv_input, conv_weight, max_pool, max_pool_grad,
     avg_pool, avg_pool_grad, dropout, attention, attention_grad, recurrent_cell, recurrent_cell_grad, recurrent,
-    recurrent_grad, strided_copy, concat, take, take_grad, gather, scatter_add, put, one_hot, triangle, custom, update;
+    recurrent_grad, strided_copy, concat, take, take_grad, gather, scatter_add, put, ravel_multi_index, one_hot,
+    triangle, custom, update;
 }  // namespace kernels
 
 extern const Kernel elementwise_kernel;  // of every formula

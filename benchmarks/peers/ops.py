@@ -212,6 +212,8 @@ def indexing():
         yield from forward("order", "argsort", normal(*shape), axis=1)
         yield from both("order", "sort", normal(*shape), axis=1)
         yield from both("order", "topk", normal(*shape), axis=1, count=3)
+    for shape, count in (((7, 3), 5), ((4096, 100), 4096), ((1000, 1000), 100_000)):
+        yield from both("indexing", "index", normal(*shape), integers(shape[0], count), integers(shape[1], count))
     for n, classes in ((7, 3), (10_000, 10), (10_000, 1000)):
         yield from forward("indexing", "one_hot", integers(classes, n), classes=classes)
     for n in (7, 317, 3163):

@@ -88,6 +88,7 @@ FUNCTIONS = {
     "einsum": lambda *operands, equation: ag.einsum(equation, *operands),
     "full": lambda n: ag.full((n,), 2.5),
     "group_norm": lambda x, weight, bias, groups: ag.group_norm(x, groups, weight, bias),
+    "index": lambda x, rows, columns: x[rows, columns],
     "masked_attention": lambda q, k, v, mask: ag.scaled_dot_product_attention(q, k, v, mask=mask),
     "pad": lambda x, width: ag.pad(x, width),
     "permute": lambda x, axes: ag.transpose(x, axes),

@@ -188,6 +188,7 @@ FUNCTIONS = {
     ),
     "masked_attention": masked_attention,
     "take": lambda x, indices, axis: torch.index_select(x, axis, indices),
+    "index": lambda x, rows, columns: x[rows, columns],
     "gather": lambda x, indices, axis: torch.gather(x, axis, indices),
     "scatter_add": lambda x, indices, source, axis: torch.scatter_add(x, axis, indices, source),
     "one_hot": lambda indices, classes: functional.one_hot(indices, classes).float(),

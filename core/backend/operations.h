@@ -85,10 +85,12 @@ enum class Op : std::uint8_t {
   scatter_add,     // out (update), indices, in  IndexAttributes: out[o, indices[o, k, i], i] += in[o, k, i], by k
   put,             // out (update), indices (n), in (n)   none: out[indices[k]] = in[k]; of equal indices the last
   first_places,    // out (n) int64, indices (n)  IndexAttributes: the first place with the same index, in [0, axis)
-  one_hot,         // out (…, C), indices (…) int64      none: 1 at the index, else 0
-  triangle,        // out, in               TriangleAttributes
-  custom,          // outputs…, in place… (update), inputs…   CustomAttributes: a kernel of the program's
-  source,          // outputs…              CustomAttributes: data that the program makes; what it does may take long
+  // out (n) int64, indices (n) of each axis…   MultiIndexAttributes: the place in all axes; those below 0 count from the end
+  ravel_multi_index,
+  one_hot,   // out (…, C), indices (…) int64      none: 1 at the index, else 0
+  triangle,  // out, in               TriangleAttributes
+  custom,    // outputs…, in place… (update), inputs…   CustomAttributes: a kernel of the program's
+  source,    // outputs…              CustomAttributes: data that the program makes; what it does may take long
   // token (write), values… (update)[, terms… (read)]  CollectiveAttributes: what several processes do together
   collective,
   update,  // params…, states… (all update)[, counts of steps… (update)], grads…   UpdateAttributes
@@ -227,6 +229,7 @@ inline constexpr auto operations = [] {
       OperationRow{Op::scatter_add, "scatter_add", copy, types::arithmetic, autograd},
       OperationRow{Op::put, "put", copy, types::any, autograd},
       OperationRow{Op::first_places, "first_places", copy, types::integer, none},
+      OperationRow{Op::ravel_multi_index, "ravel_multi_index", copy, types::integer, none},
       OperationRow{Op::one_hot, "one_hot", copy, types::any, none},
       OperationRow{Op::triangle, "triangle", copy, types::any, autograd},
       OperationRow{Op::custom, "custom", custom, types::any, caller},

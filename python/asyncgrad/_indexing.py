@@ -1,7 +1,8 @@
 """x[key] and x[key] = value where the key has arrays of indices or masks, as NumPy does it.
 
-Indices of Python and NumPy are checked at the call. Those in a tensor may not be computed yet: one that is not there is
-the error of a later wait, and a mask is waited for.
+Indices of Python and NumPy are checked at the call. Those in a tensor may not be computed yet: x[key] queues, so that one
+that is not there is the error of a later wait. A mask is waited for, and so is every index of x[key] = value, which
+changes nothing if one is not there.
 """
 from . import _core
 
@@ -77,8 +78,7 @@ def _checked(places, extent, axis):
     import numpy as np
 
     if isinstance(places, Tensor):
-        places = places.astype("int64", copy=False)
-        return _core.where(places < 0, places + extent, places)
+        return places  # whose values are checked when they are known
     places = places.astype(np.int64)
     if places.size and (places.min() < -extent or places.max() >= extent):
         wrong = places[(places < -extent) | (places >= extent)].flat[0]
@@ -116,18 +116,20 @@ def get(x, key):
     x = x[tuple(item if isinstance(item, slice) else slice(None) for item in axes)]
     indexed = [axis for axis, item in enumerate(axes) if not isinstance(item, slice)]
     places = [_checked(axes[axis][1], x.shape[axis], axis) for axis in indexed]
-    places = [p.to(x.device) if isinstance(p, Tensor) else p for p in places]
     try:
         shape = np.broadcast_shapes(*(p.shape for p in places))
     except ValueError:
         shapes = " and ".join(str(tuple(p.shape)) for p in places)
         raise IndexError(f"arrays of indices select elements together, so that their shapes must broadcast; got {shapes}") from None
-    flat = 0
-    for axis, p in zip(indexed, places):
-        flat = flat * x.shape[axis] + p
-    flat = flat if isinstance(flat, Tensor) else _core.array(np.broadcast_to(flat, shape).astype(np.int64), device=x.device)
-    if flat.shape != shape:
-        flat = flat.broadcast_to(shape)
+    extents = [x.shape[axis] for axis in indexed]
+    if any(isinstance(p, Tensor) for p in places):
+        places = [p.to(x.device) if isinstance(p, Tensor) else _core.array(p, device=x.device) for p in places]
+        flat = _core.ravel_multi_index(places, extents)
+    else:
+        flat = 0
+        for extent, p in zip(extents, places):
+            flat = flat * extent + p
+        flat = _core.array(np.broadcast_to(flat, shape).astype(np.int64), device=x.device)
     where = [i for i, item in enumerate(items) if isinstance(item, tuple)]
     together = where == list(range(where[0], where[-1] + 1))
     if together:

@@ -171,6 +171,16 @@ void bind_selection(nb::module_& m, TensorClass& c) {
   constexpr const char* doc = "1 at the index, else 0: (...) -> (..., classes).";
   m.def("one_hot", of_one_index, nb::arg("indices"), nb::arg("classes"), nb::arg("dtype") = nb::none(), doc);
   c.def("one_hot", of_one_index, nb::arg("classes"), nb::arg("dtype") = nb::none(), doc);
+  m.def(
+      "ravel_multi_index",
+      [](Handle indices, Handle shape) {
+        const Call call(indices);
+        return call.result(ravel_multi_index(tensors_from(indices), shape_from(shape), call.where()));
+      },
+      nb::arg("indices"), nb::arg("shape"),
+      "The places of elements in a tensor of a shape, from their indices along each axis: tensors, which are "
+      "broadcast. "
+      "Negative indices count from the end.");
   both(
       m, c, "masked_fill",
       [](Handle x, Handle mask, Handle value) {

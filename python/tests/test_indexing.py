@@ -72,6 +72,8 @@ def parts(draw):
 def test_get(drawn):
     x, key, part = drawn
     same(ag.array(x)[key], part)
+    of_tensors = tuple(ag.array(item) if isinstance(item, np.ndarray) else item for item in (key if isinstance(key, tuple) else (key,)))
+    same(ag.array(x)[of_tensors], part)
 
 
 @given(drawn=parts(), data=st.data())
@@ -192,6 +194,23 @@ def test_an_index_that_is_not_there_fails_later():
     y = ag.zeros(4, 3)[ag.array([1, 9])]
     with pytest.raises(ag.Error, match="9"):
         y.wait()
+
+
+@pytest.mark.parametrize("key, message", [
+    (([0], [5]), r"index 5 at position 0 of indices\[1\] is outside \[-4, 4\)"),
+    (([2], [-5]), r"index -5 at position 0 of indices\[1\] is outside \[-4, 4\)"),
+    (([1, 3], [0, 0]), r"index 3 at position 1 of indices\[0\] is outside \[-3, 3\)"),
+    (([-4], [3]), r"index -4 at position 0 of indices\[0\] is outside \[-3, 3\)"),
+])
+@pytest.mark.parametrize("tensors", [(0,), (1,), (0, 1)])
+def test_an_index_of_each_axis_stays_within_it(key, message, tensors):
+    x = ag.arange(12).reshape(3, 4)
+    given = tuple(ag.array(index) if i in tensors else np.array(index) for i, index in enumerate(key))
+    with pytest.raises((ag.Error, IndexError), match=rf"{message}|index -?\d is out of bounds for axis [01]"):
+        x[given].wait()
+    with pytest.raises((ag.Error, IndexError)):
+        x[given] = 1
+    same(x, np.arange(12).reshape(3, 4))
 
 
 @pytest.mark.parametrize("key", [[0, 1], np.array([True, True, False, False, False, False]), ag.array([1, 0])])

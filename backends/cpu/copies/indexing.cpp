@@ -314,6 +314,51 @@ std::int64_t first_places_scratch(const KernelCall& call) {
   return static_cast<std::int64_t>(PlaceTable(call.numel(1)).slots * sizeof(std::int64_t));
 }
 
+// --- ravel_multi_index: out (n), indices (n) of each axis
+
+// Names the first index of all that is outside.
+[[noreturn]] void throw_bad_multi_index(const KernelCall& call) {
+  const auto& extents = call.attributes<MultiIndexAttributes>().extents;
+  for (int axis = 0;; ++axis) {
+    const std::int64_t* const indices = call.data<std::int64_t>(1 + axis);
+    const std::int64_t extent = extents[static_cast<std::size_t>(axis)];
+    for (std::int64_t i = 0; i < call.numel(0); ++i) {
+      if (indices[i] >= -extent && indices[i] < extent) continue;
+      throw_error("ravel_multi_index",
+                  fmt::format("index {} at position {} of indices[{}] is outside [{}, {})", indices[i], i, axis,
+                              -extent, extent),
+                  ErrorKind::index);
+    }
+  }
+}
+
+// Gives the places of a few elements, as unsigned numbers, which may overflow where an index is outside; false: one is.
+bool ravel(const KernelCall& call, Range some) {
+  auto* const out = call.data<std::uint64_t>(0);
+  std::uint64_t signs = 0;  // as in check_indices()
+  for (int input = 1; input < call.view_count; ++input) {
+    const auto* const indices = call.data<std::uint64_t>(input);
+    const auto axis = static_cast<std::size_t>(input - 1);
+    const auto extent = static_cast<std::uint64_t>(call.attributes<MultiIndexAttributes>().extents[axis]);
+    for (std::int64_t i = some.begin; i < some.end; ++i) {
+      const std::uint64_t index = indices[i] + (extent & -(indices[i] >> 63));
+      signs |= index | (extent - 1 - index);
+      out[i] = (input == 1 ? 0 : out[i] * extent) + index;
+    }
+  }
+  return signs >> 63 == 0;
+}
+
+int ravel_tiles(const KernelCall& call) { return loop_tile_count(call.numel(0)); }
+
+void run_ravel(const KernelCall& call, int tile) {
+  const Range elements = loop_tile_range(call.numel(0), tile);
+  constexpr std::int64_t some = 1024;  // which are still in the cache for the next axis
+  for (std::int64_t begin = elements.begin; begin < elements.end; begin += some) {
+    if (!ravel(call, {begin, std::min(elements.end, begin + some)})) throw_bad_multi_index(call);
+  }
+}
+
 // --- one_hot: out (…, C), indices (…)
 
 std::int64_t classes_of(const KernelCall& call) { return call.shape(0)[-1]; }
@@ -345,6 +390,7 @@ constinit const Kernel cpu_kernels::scatter_add{
 constinit const Kernel cpu_kernels::put{.run = run_put, .prepare = check_put, .cost = moved_cost<2, 1>};
 constinit const Kernel cpu_kernels::first_places{
     .run = run_first_places, .prepare = check_first_places, .scratch_bytes = first_places_scratch};
+constinit const Kernel cpu_kernels::ravel_multi_index{.run = run_ravel, .tiles = ravel_tiles};
 constinit const Kernel cpu_kernels::one_hot{.run = run_one_hot, .tiles = one_hot_tiles, .prepare = check_one_hot};
 
 }  // namespace asyncgrad::detail

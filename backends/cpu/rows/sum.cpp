@@ -13,9 +13,8 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// How many elements of each column are 1, of bytes that are 0 or 1. They are added in bytes, over as many rows as these
-// hold. Columns of narrow matrices are counted in several parts side by side, so that these rows are long.
-void count_ones(const Strip<std::uint8_t>& strip, std::int64_t* counts) {
+// How many elements of each column are true. They are counted in bytes, over as many rows as these hold. Columns of narrow matrices are counted in several parts side by side, so that these rows are long.
+void count_true(const Strip<std::uint8_t>& strip, std::int64_t* counts) {
   const std::int64_t parts = rows_side_by_side(strip), width = parts * strip.columns, rows = strip.rows / parts;
   std::array<std::int64_t, strip_columns> totals;
   std::fill_n(totals.begin(), width, 0);
@@ -25,21 +24,22 @@ void count_ones(const Strip<std::uint8_t>& strip, std::int64_t* counts) {
     std::fill_n(sums.begin(), width, 0);
     for (std::int64_t row = begin; row < end; ++row) {
       const std::uint8_t* const x = strip.data + row * parts * strip.stride;
-      for (std::int64_t j = 0; j < width; ++j) sums[static_cast<std::size_t>(j)] += x[j];
+      for (std::int64_t j = 0; j < width; ++j) sums[static_cast<std::size_t>(j)] += x[j] != 0 ? 1 : 0;
     }
     for (std::int64_t j = 0; j < width; ++j) totals[static_cast<std::size_t>(j)] += sums[static_cast<std::size_t>(j)];
   }
   for (std::int64_t j = 0; j < strip.columns; ++j) {
     counts[j] = 0;
     for (std::int64_t i = j; i < width; i += strip.columns) counts[j] += totals[static_cast<std::size_t>(i)];
-    for (std::int64_t row = rows * parts; row < strip.rows; ++row) counts[j] += strip.data[row * strip.stride + j];
+    for (std::int64_t row = rows * parts; row < strip.rows; ++row)
+      counts[j] += strip.data[row * strip.stride + j] != 0 ? 1 : 0;
   }
 }
 
-std::int64_t count_ones(const std::uint8_t* x, std::int64_t n) {
+std::int64_t count_true(const std::uint8_t* x, std::int64_t n) {
   std::int64_t count = 0;
-  if (n < 2 * strip_columns) return std::accumulate(x, x + n, count);
-  count_ones({x, n, 1, 1}, &count);
+  if (n < 2 * strip_columns) return n - std::count(x, x + n, std::uint8_t{0});
+  count_true({x, n, 1, 1}, &count);
   return count;
 }
 
@@ -52,12 +52,12 @@ void run_count(const KernelCall& call, int tile) {
       call, tile, call.data<std::uint8_t>(1),
       [&](const Strip<std::uint8_t>& strip, std::int64_t line) {
         for (std::int64_t row = 0; row < strip.rows; ++row) {
-          out[line + row] = scaled<T>(count_ones(strip.data + row * strip.stride, strip.columns), scale);
+          out[line + row] = scaled<T>(count_true(strip.data + row * strip.stride, strip.columns), scale);
         }
       },
       [&](const Strip<std::uint8_t>& strip, std::int64_t line) {
         std::array<std::int64_t, strip_columns> counts;
-        count_ones(strip, counts.data());
+        count_true(strip, counts.data());
         for (std::int64_t j = 0; j < strip.columns; ++j) {
           out[line + j] = scaled<T>(counts[static_cast<std::size_t>(j)], scale);
         }

@@ -1,7 +1,7 @@
 // Elements and rows by their indices, and the triangles of matrices.
 //
 // Indices lie on the device, so they cannot be checked before the operation runs. For an index out of range take and
-// gather give NaN (the lowest number of integers), one_hot gives 0, and take_grad and scatter_add add nothing.
+// gather give NaN (the lowest number of integers), as does ravel_multi_index, one_hot gives 0, and take_grad and scatter_add add nothing.
 #include <limits>
 
 #include "asyncgrad/backends/cuda/families.h"
@@ -294,6 +294,36 @@ void run_first_places(const KernelCall& call, int) {
   for_each(call, count, FirstPlace{call.data<std::int64_t>(0), sorted, indices, count});
 }
 
+// --- ravel_multi_index: out (n), indices (n) of each axis
+
+struct RavelMultiIndex {
+  std::int64_t* out;
+  std::array<const std::int64_t*, Shape::max_rank> indices;
+  MultiIndexAttributes attributes;
+  int axes;
+
+  __device__ void operator()(std::int64_t i) const {
+    std::int64_t place = 0;
+    for (int axis = 0; axis < axes; ++axis) {
+      const std::int64_t extent = attributes.extents[axis], given = indices[axis][i];
+      const std::int64_t index = given < 0 ? given + extent : given;
+      if (index < 0 || index >= extent) {
+        out[i] = nothing<std::int64_t>();
+        return;
+      }
+      place = place * extent + index;
+    }
+    out[i] = place;
+  }
+};
+
+void run_ravel_multi_index(const KernelCall& call, int) {
+  if (call.numel(0) == 0) return;
+  RavelMultiIndex places{call.data<std::int64_t>(0), {}, call.attributes<MultiIndexAttributes>(), call.view_count - 1};
+  for (int axis = 0; axis < places.axes; ++axis) places.indices[axis] = call.data<std::int64_t>(1 + axis);
+  for_each(call, call.numel(0), places);
+}
+
 // --- one_hot: out (…, C), indices (…)
 
 template <class T>
@@ -346,6 +376,7 @@ constinit const Kernel kernels::take{.run = run_take<false>};
 constinit const Kernel kernels::gather{.run = run_take<true>};
 constinit const Kernel kernels::scatter_add{.run = run_scatter_add, .scratch_bytes = scatter_add_scratch_bytes};
 constinit const Kernel kernels::first_places{.run = run_first_places, .scratch_bytes = first_places_scratch_bytes};
+constinit const Kernel kernels::ravel_multi_index{.run = run_ravel_multi_index};
 constinit const Kernel kernels::one_hot{.run = run_one_hot};
 constinit const Kernel kernels::triangle{.run = run_triangle};
 constinit const Kernel kernels::take_grad{.run = run_take_grad, .scratch_bytes = take_grad_scratch_bytes};

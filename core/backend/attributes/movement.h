@@ -28,6 +28,10 @@ struct ConcatAttributes {
 struct IndexAttributes {
   std::int64_t outer = 1, axis = 1, inner = 1;
 };
+// The extents of the axes that the inputs are indices of, one input for each.
+struct MultiIndexAttributes {
+  std::array<std::int64_t, Shape::max_rank> extents{};
+};
 // The elements (…, i, j) with j - i <= diagonal, or those with j - i >= diagonal; the others are 0.
 struct TriangleAttributes {
   std::int64_t diagonal = 0;

@@ -58,8 +58,7 @@ def argsort(x, /, *, axis=-1, descending=False, stable=True):
 
 def _counted(indices, extent):
     """Indices of which negative ones are counted from the end."""
-    indices = indices.astype("int64", copy=False)
-    return _core.where(indices < 0, indices + extent, indices)
+    return _core.ravel_multi_index([indices], [extent])
 
 
 def take(x, indices, /, *, axis=None):

@@ -46,10 +46,20 @@ void tensors_like() {
   value("ag.rand_like(ag.arange(3))", [] { return hex(ag::rand_like(ag::arange(0, 3, 1, {.dtype = ag::int64}))); });
 }
 
+void places() {
+  const ag::Tensor rows = ag::arange(-3, 3, 1, {.dtype = ag::int64}),
+                   columns = ag::Tensor::from<std::int64_t>({3}, {1});
+  value("ag.ravel_multi_index([ag.arange(-3, 3), ag.array([3])], shape=(3, 4)).astype('float32')", [&] {
+    return hex(ag::ravel_multi_index({rows, columns}, {3, 4}).to(ag::float32));
+  });
+  refused("ag.ravel_multi_index([ag.arange(-3, 3)], (3, 4))", [&] { return ag::ravel_multi_index(rows, {3, 4}); });
+}
+
 }  // namespace
 
 void operations() {
   products();
+  places();
   tensors_like();
 }
 

@@ -44,6 +44,68 @@ TEST(ScatterAdd, AddsAtTheIndices) {
   EXPECT_EQ(scatter_add(x, nothing, nothing, 0).to_vector<std::int64_t>(), x.to_vector<std::int64_t>());
 }
 
+TEST(RavelMultiIndex, IsThePlaceAmongAllElements) {
+  const Tensor rows = int64_tensor({0, 2, -1, -3}, {4, 1}), columns = int64_tensor({3, -4, 1}, {3});
+  const Tensor places = ravel_multi_index({rows, columns}, {3, 4});
+  EXPECT_EQ(places.shape(), Shape(4, 3));
+  EXPECT_EQ(places.to_vector<std::int64_t>(), (std::vector<std::int64_t>{3, 0, 1, 11, 8, 9, 11, 8, 9, 3, 0, 1}));
+  EXPECT_EQ(ravel_multi_index(columns, {4}).to_vector<std::int64_t>(), (std::vector<std::int64_t>{3, 0, 1}));
+  EXPECT_EQ(ravel_multi_index({rows.to(int32), int64_tensor({1}, {}), int64_tensor({-1}, {1, 1}).to(int64)}, {3, 2, 5})
+                .to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{9, 29, 29, 9}));
+  EXPECT_EQ(ravel_multi_index({zeros({0, 1}, {.dtype = int64}), columns}, {3, 4}).shape(), Shape(0, 3));
+  const std::vector<Tensor> six(6, int64_tensor({1, -1}, {2}));
+  EXPECT_EQ(ravel_multi_index(six, {2, 3, 2, 3, 2, 3}).to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{172, 215}));
+}
+
+TEST(RavelMultiIndex, OfManyNumbersThatLieAnyhow) {
+  for (const std::int64_t count : {1023, 1024, 1025, 100'000}) {
+    const Tensor rows = randint(-300, 300, {count}), columns = randint(-7, 7, {count});
+    const Tensor places = ravel_multi_index({rows, columns}, {300, 7});
+    const auto is_at = [](const Tensor& index, std::int64_t extent) { return index + (index < 0).to(int64) * extent; };
+    EXPECT_EQ(places.to_vector<std::int64_t>(), (is_at(rows, 300) * 7 + is_at(columns, 7)).to_vector<std::int64_t>());
+  }
+}
+
+TEST(RavelMultiIndex, RefusesWhatIsOutside) {
+  const auto message = [](std::vector<std::int64_t> rows, std::vector<std::int64_t> columns) {
+    const auto count = static_cast<std::int64_t>(rows.size());
+    return message_of([&] {
+      ravel_multi_index({int64_tensor(rows, {count}), int64_tensor(columns, {count})}, {3, 4}).wait();
+    });
+  };
+  const auto is_named = [](const std::string& message, const std::string& index) {
+    return has_parts(message, {"[ravel_multi_index] " + index});
+  };
+  EXPECT_TRUE(is_named(message({0, 1}, {0, 4}), "index 4 at position 1 of indices[1] is outside [-4, 4)"));
+  EXPECT_TRUE(is_named(message({0, 3}, {0, 0}), "index 3 at position 1 of indices[0] is outside [-3, 3)"));
+  EXPECT_TRUE(is_named(message({0, 0}, {-5, 9}), "index -5 at position 0 of indices[1] is outside [-4, 4)"));
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = -(least + 1);
+  EXPECT_TRUE(is_named(message({least}, {0}), fmt::format("index {} at position 0", least)));
+  EXPECT_TRUE(is_named(message({0}, {most}), fmt::format("index {} at position 0", most)));
+  std::vector<std::int64_t> many(100'000, 1);
+  many[70'000] = 3;
+  many[30'000] = -4;  // in another tile
+  EXPECT_TRUE(is_named(message(many, many), "index -4 at position 30000 of indices[0] is outside [-3, 3)"));
+}
+
+TEST(RavelMultiIndex, RefusesWhatDoesNotFitAtTheCall) {
+  const Tensor index = int64_tensor({0, 1}, {2});
+  EXPECT_EQ(message_of([&] {
+              ravel_multi_index(index, {3, 4});
+            }),
+            "[ravel_multi_index] needs an index for each axis, of which there is at least one: shape (3, 4), 1 tensors "
+            "of indices");
+  EXPECT_TRUE(has_parts(message_of([&] { ravel_multi_index(std::vector<Tensor>(), {}); }), {"at least one"}));
+  EXPECT_TRUE(has_parts(message_of([&] {
+                          ravel_multi_index({index, int64_tensor({0, 1, 0}, {3})}, {3, 4});
+                        }),
+                        {"[ravel_multi_index] shapes cannot be broadcast", "(2)", "(3)"}));
+  EXPECT_TRUE(has_parts(message_of([&] { ravel_multi_index({index, ones({2})}, {3, 4}); }), {"must be int64"}));
+  EXPECT_TRUE(has_parts(message_of([&] { ravel_multi_index({index, Tensor()}, {3, 4}); }), {"[ravel_multi_index]"}));
+}
+
 TEST(Put, WritesAtTheIndices) {
   const Tensor x = int64_tensor({1, 2, 3, 4}, {2, 2});
   put(x, int64_tensor({3, 0}, {2}), int64_tensor({40, 10}, {2}));

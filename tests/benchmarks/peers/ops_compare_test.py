@@ -31,7 +31,7 @@ WITHOUT_CELLS = {
     # Made of operations that have cells, or waiting for values.
     *("absolute_error", "huber", "logistic_loss", "divergence", "nll_loss", "cosine_similarity", "cosine_loss"),
     "ctc_loss",
-    *("index_add", "linspace", "eye", "nonzero", "masked_select", "unique"),
+    *("index_add", "linspace", "eye", "nonzero", "masked_select", "unique", "ravel_multi_index"),
 }
 
 # A worker that notes its cells, and takes as many seconds for each as it is told; "die" ends it.

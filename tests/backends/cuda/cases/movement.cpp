@@ -67,6 +67,13 @@ DeviceCases movement_cases() {
          put(y, in.integers({3, 500}, 660), values);
          return with_gradients(in, y, {x, values});
        }},
+      {"ravel_multi_index",
+       {Op::ravel_multi_index},
+       [](Inputs& in) {
+         const Tensor rows = in.integers({300, 1}, 20) - 10, columns = in.integers({7}, 5);
+         const Tensor places = ravel_multi_index({rows, columns, in.integers({}, 3)}, {20, 5, 3});
+         return Results{places.to(in.dtype())};
+       }},
       {"one_hot", {Op::one_hot}, [](Inputs& in) { return Results{one_hot(in.integers({40}, 7), 7, in.dtype())}; }},
       {"triangle", {Op::triangle}, with_parameter({3, 40, 30}, [](const Tensor& x) { return tril(x) + triu(x, 2); })},
       {"take",

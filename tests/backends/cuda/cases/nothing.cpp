@@ -68,6 +68,10 @@ DeviceCases nothing_cases() {
       made_case("uniform", Op::uniform,
                 [](const Shape& s, Inputs& in) { return uniform(s, 0, 1, {.device = in.device()}); }),
       made_case("normal", Op::normal, [](const Shape& s, Inputs& in) { return randn(s, {.device = in.device()}); }),
+      made_case("ravel_multi_index", Op::ravel_multi_index,
+                [](const Shape& s, Inputs& in) {
+                  return ravel_multi_index({in.integers(s, 4), in.integers(s, 3)}, {4, 3}).to(in.dtype());
+                }),
       made_case("one_hot", Op::one_hot,
                 [](const Shape& s, Inputs& in) { return one_hot(in.integers(s, 4), 4).to(in.dtype()); }),
       made_case("take", Op::take,
