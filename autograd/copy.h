@@ -6,7 +6,8 @@
 // assign continue the target's history, copy_ and fill_ begin a new one. They throw Error at the call
 //   - for a leaf whose gradient is wanted, outside of NoGrad;
 //   - for a slice or a reshaped tensor, outside of NoGrad, if it or the source has a history, because the history of
-//     the tensor that it was taken from would not contain the operation.
+//     the tensor that it was taken from would not contain the operation. Where no other tensor shares the storage any
+//     more, as in Tensor y = matmul(x, w).reshape({-1}), y is written as any other.
 // If another operation has saved the target for its gradient, backward() throws and names both.
 //
 // A slice or reshaped tensor with a history throws Error when it is used, outside of NoGrad, after its storage has been

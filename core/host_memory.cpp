@@ -54,7 +54,7 @@ Tensor from_host_memory(void* data, DType dtype, const Shape& shape, std::functi
   // The engine neither counts nor returns this memory.
   std::unique_ptr<detail::Storage> storage(new detail::Storage{.data = static_cast<std::byte*>(data),
                                                                .size_bytes = 0,
-                                                               .value_bytes = detail::value_bytes(shape, dtype),
+                                                               .value_bytes = detail::checked_value_bytes(shape, dtype),
                                                                .device = &state,
                                                                .has_value = true});
   std::unique_ptr<detail::TensorImpl> impl(

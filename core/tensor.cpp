@@ -184,14 +184,17 @@ void Tensor::copy_to_host(void* values, std::int64_t count, DType dtype, const c
 
 namespace detail {
 
-Tensor make_tensor(const Shape& shape, DType dtype, Device device) {
+std::int64_t checked_value_bytes(const Shape& shape, DType dtype) {
   constexpr std::int64_t max_bytes = std::int64_t{1} << 48;
-  const auto element_bytes = static_cast<std::int64_t>(size_bytes(dtype));
-  if (shape.numel() > max_bytes / element_bytes) {
+  if (shape.numel() > max_bytes / static_cast<std::int64_t>(size_bytes(dtype))) {
     throw_error("tensor", fmt::format("{} of {} is more memory than a machine can address", shape.str(), name(dtype)),
                 ErrorKind::memory);
   }
-  const std::int64_t value_bytes = shape.numel() * element_bytes, bytes = rounded_bytes(value_bytes);
+  return value_bytes(shape, dtype);
+}
+
+Tensor make_tensor(const Shape& shape, DType dtype, Device device) {
+  const std::int64_t value_bytes = checked_value_bytes(shape, dtype), bytes = rounded_bytes(value_bytes);
   DeviceState& state = device_state(device);
   std::unique_ptr<Storage> storage(new Storage{.size_bytes = bytes, .value_bytes = value_bytes, .device = &state});
   Tensor tensor(new TensorImpl{.dtype = dtype, .storage = storage.get(), .shape = shape, .device = device});

@@ -27,6 +27,8 @@ struct TensorImpl {
   static void operator delete(void* memory, std::size_t size) { SmallObjects::give_back(memory, size); }
 };
 
+// The bytes of that many values. Throws Error for more than a machine can address.
+std::int64_t checked_value_bytes(const Shape& shape, DType dtype);
 // A tensor on `device` whose value some operation is going to write whole. Throws Error if there is no such device, or
 // for more memory than a machine can address.
 Tensor make_tensor(const Shape& shape, DType dtype, Device device);

@@ -236,6 +236,7 @@ Tensor cosine_loss(const Arg& x, const Arg& y, const Arg& labels, const CosineLo
   }
   const Location where = x.where();
   const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
+  if (!is_floating(labels->dtype())) return cosine_loss(x, y, at(labels->to(x->dtype(), where)), options);
   losses_detail::check_types("cosine_loss", "x", x, "labels", labels);
   const Tensor cosine = cosine_similarity(x, y);
   return loss_of("cosine_loss", at(cosine), labels, options, [&](const Arg& c, const Arg& label) {

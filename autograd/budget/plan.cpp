@@ -187,6 +187,13 @@ Planner::Kept Plan::why_kept(const Storage& storage) const {
   return contents->work_to_drop < 0 ? Kept::needs_too_much : Kept::may_go;
 }
 
+int Plan::own_handles(const Storage& storage) const {
+  const SpinLockGuard lock(lock_);
+  const Contents* const contents = contents_at(storage);
+  if (contents == nullptr || contents->handle == nullptr) return 0;
+  return contents->saves > 0 && !contents->is_overwritten ? 0 : 1;
+}
+
 void Plan::reset_figures() {
   const SpinLockGuard lock(lock_);
   figures_ = {};

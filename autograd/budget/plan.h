@@ -39,6 +39,7 @@ class Plan final : public Planner {
   void tidy() noexcept override;
   void check_nothing_is_absent() const override;
   Kept why_kept(const Storage& storage) const override;
+  int own_handles(const Storage& storage) const override;
   void reset_figures() override;
   Figures figures() const override;
   void set_budget(std::optional<std::int64_t> bytes, bool keeps_values) override;

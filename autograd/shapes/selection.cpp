@@ -23,12 +23,13 @@ namespace {
 std::vector<std::int64_t> true_places(const Tensor& mask, Location where) {
   std::vector<std::uint8_t> ones(static_cast<std::size_t>(mask.numel()));
   mask.copy_to_host(ones.data(), mask.numel(), boolean, "to_vector", where);
-  const auto count = static_cast<std::size_t>(std::ranges::count(ones, std::uint8_t{1}));
+  // In memory that another library shares a byte may be neither 0 nor 1.
+  const std::size_t count = ones.size() - static_cast<std::size_t>(std::ranges::count(ones, std::uint8_t{0}));
   std::vector<std::int64_t> places(count + 1);  // one more is written, so that there is no branch for each element
   std::size_t found = 0;
   const auto look_at = [&](std::size_t i) {
     places[found] = static_cast<std::int64_t>(i);
-    found += ones[i];
+    found += ones[i] != 0 ? 1 : 0;
   };
   constexpr std::size_t some = sizeof(std::uint64_t);
   std::size_t i = 0;

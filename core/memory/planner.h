@@ -34,6 +34,9 @@ class Planner {
   // Why the storage's value is not dropped now. The caller keeps the storage.
   enum class Kept : std::uint8_t { is_held, has_no_recipe, needs_too_much, may_go };
   virtual Kept why_kept(const Storage& storage) const = 0;
+  // The handles of the storage, 1 or none, that the planner has for nothing but to compute other values again. The caller
+  // keeps the storage.
+  virtual int own_handles(const Storage& storage) const = 0;
   virtual void reset_figures() = 0;
   struct Figures {
     // See EngineFigures.

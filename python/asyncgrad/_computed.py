@@ -24,9 +24,9 @@ def number_beside(like, number, dtype):
     return _core._as_class(_core.full((), number, dtype, like.device), type(like))
 
 
-def recorded(name, value, inputs, backward):
-    """The value with its gradient: backward(dy) gives that of the only input, or a list with one for each."""
-    return with_gradient(name, value, inputs, backward) if is_wanted(inputs) else value
+def recorded(name, value, inputs, saved, backward):
+    """The value with its gradient: backward(dy, *saved) gives that of the only input, or a list with one for each."""
+    return with_gradient(name, value, inputs, backward, saved) if is_wanted(inputs) else value
 
 
 def is_wanted(inputs):

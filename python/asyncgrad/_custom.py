@@ -36,13 +36,15 @@ def source(name, output, function) -> Any:
     return results if isinstance(output, list) else results[0]
 
 
-def with_gradient(name, value, inputs, backward) -> _core.Tensor:
+def with_gradient(name, value, inputs, backward, saved=()) -> _core.Tensor:
     """`value` as a result whose gradient a function of the program computes.
 
-    backward(dy) gets the gradient of the value and returns that of the only input, or a list with one, or None, for
-    each. The tensor's backward() calls it in no_grad. The history of `value` is not used.
+    backward(dy, *saved) gets the gradient of the value, and then the tensors in `saved`, without history. It returns the
+    gradient of the only input, or a list with one, or None, for each. The tensor's backward() calls it in no_grad, and
+    raises if a tensor in `saved` was written in place meanwhile; of others that the function reads it does not know. The
+    history of `value` is not used.
 
         def round_through(x):  # rounds; the gradient is as if it did not
             return ag.with_gradient("round_through", x.detach().round(), [x], lambda dy: dy)
     """
-    return _core._with_gradient(name, value, list(inputs), backward)
+    return _core._with_gradient(name, value, list(inputs), backward, list(saved))

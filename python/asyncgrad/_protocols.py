@@ -99,8 +99,9 @@ def _reduction(name):
     def call(a, axis=None, dtype=None, out=None, keepdims=False):
         if out is not None:
             return NotImplemented
-        x = a if dtype is None else a.astype(dtype)
-        return getattr(x, name)(axis=axis, keepdims=keepdims)
+        if dtype is None:
+            return getattr(a, name)(axis=axis, keepdims=keepdims)
+        return getattr(a.astype(dtype), name)(axis=axis, keepdims=keepdims).astype(dtype, copy=False)
 
     return call
 

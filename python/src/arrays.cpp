@@ -1,7 +1,9 @@
 // Memory shared with other libraries: the buffer protocol and NumPy.
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -173,8 +175,44 @@ void release_buffer(PyObject*, PythonBuffer* view) {
   delete static_cast<View*>(reinterpret_cast<Buffer*>(view)->internal);
 }
 
+namespace {
+
+bool is_list(nb::handle object) { return PyList_Check(object.ptr()) != 0 || PyTuple_Check(object.ptr()) != 0; }
+
+// Whether a list, of lists, has a tensor whose gradient is wanted here. NumPy would take its values alone.
+bool has_recorded(nb::handle object, int depth = 0) {
+  if (is_tensor(object.ptr())) return tensor_in(object.ptr()).requires_grad() && grad_enabled();
+  if (!is_list(object) || depth == Shape::max_rank) return false;
+  const bool is_tuple = PyTuple_Check(object.ptr()) != 0;
+  const Py_ssize_t count = is_tuple ? PyTuple_Size(object.ptr()) : PyList_Size(object.ptr());
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const nb::handle item = is_tuple ? PyTuple_GetItem(object.ptr(), i) : PyList_GetItem(object.ptr(), i);
+    if (PyFloat_CheckExact(item.ptr()) == 0 && has_recorded(item, depth + 1)) return true;
+  }
+  return false;
+}
+
+// One beside another, in the type that they have in common. Recorded.
+Tensor stacked(nb::handle list, Device device) {
+  std::vector<Tensor> tensors;
+  for (const nb::object& item : items_from(list, "tensors")) {
+    tensors.push_back(array_copy(item, nb::none(), device));
+  }
+  DType dtype = tensors.front().dtype();
+  for (const Tensor& tensor : tensors) dtype = promoted(dtype, tensor.dtype());
+  const Location where = here();
+  for (Tensor& tensor : tensors) tensor = to(Arg(tensor, where), dtype);
+  return stack(tensors, 0, where);
+}
+
+}  // namespace
+
 Tensor array_copy(nb::handle object, nb::handle dtype, Device device) {
   const Location where = here();
+  if (is_list(object) && has_recorded(object)) {
+    const Tensor all = stacked(object, device);
+    return dtype.is_none() ? all : to(Arg(all, where), dtype_from(dtype));
+  }
   if (is_tensor(object.ptr())) {
     const Tensor& tensor = tensor_in(object.ptr());
     const DType wanted = dtype.is_none() ? tensor.dtype() : dtype_from(dtype);
@@ -259,8 +297,18 @@ Tensor from_buffer(nb::handle object) {
   check_aligned(buffer.data(), *dtype);
   const Shape shape = shape_from(array.attr("shape"));
   if (const auto own = exported_tensor(buffer.data(), *dtype, shape)) return *own;
+  check_truths(buffer.data(), *dtype, shape);
   const HeldObject held(kept_memory(array));
   return from_host_memory(buffer.data(), *dtype, shape, [held] {});
+}
+
+void check_truths(const void* data, DType dtype, const Shape& shape) {
+  const std::span bytes(static_cast<const std::uint8_t*>(data),
+                        dtype == boolean ? static_cast<std::size_t>(shape.numel()) : 0);
+  const auto other = std::ranges::find_if(bytes, [](std::uint8_t byte) { return byte > 1; });
+  if (other == bytes.end()) return;
+  throw_value_error("only bools that are stored as 0 and 1 can be shared, and one is " + std::to_string(*other) +
+                    "; array() copies them");
 }
 
 nb::object numpy_view(void* data, DType dtype, const Shape& shape, nb::handle owner, bool writable) {

@@ -304,6 +304,8 @@ void* address_in(const Tensor& tensor, void* (*address)(const Tensor&));  // hos
 std::vector<std::int64_t> row_major_strides(const Shape& shape, std::int64_t unit);
 // Throws ValueError unless the memory is aligned to its elements: kernels read whole ones at a time.
 void check_aligned(const void* data, DType dtype);
+// Throws ValueError for bools that are not stored as 0 or 1.
+void check_truths(const void* data, DType dtype, const Shape& shape);
 // Keeps the memory of an object, and its extent: NumPy does not resize an array that has weak references.
 nb::object kept_memory(nb::handle object);
 

@@ -96,10 +96,11 @@ TensorObjects source_operation(const std::string& name, nb::handle outputs, nb::
 struct OwnFunction {
   HeldObject function, type;
 
-  nb::object result_for(const Tensor& tensor) const {
+  nb::object result_for(std::span<const Tensor> tensors) const {
     auto* const of = reinterpret_cast<PyTypeObject*>(type.get().ptr());
-    const nb::object argument = nb::steal(new_object(Tensor(tensor), of));
-    nb::object result = nb::steal(call_python(function.get(), nb::make_tuple(argument)));
+    nb::list arguments;
+    for (const Tensor& tensor : tensors) arguments.append(nb::steal(new_object(Tensor(tensor), of)));
+    nb::object result = nb::steal(call_python(function.get(), nb::tuple(arguments)));
     if (!result.is_valid()) throw nb::python_error();
     return result;
   }
@@ -107,8 +108,12 @@ struct OwnFunction {
 
 // A gradient that a function of the program computes.
 struct OwnGradient : OwnFunction {
+  int saved = 0;
+
   std::vector<Tensor> operator()(const GradientCall& call) const {
-    const nb::object result = result_for(call.dy());
+    std::vector<Tensor> arguments{call.dy()};
+    for (int i = 0; i < saved; ++i) arguments.push_back(call.saved(i).detach());
+    const nb::object result = result_for(arguments);
     std::vector<Tensor> gradients;
     if (is_tensor(result.ptr()) || result.is_none()) {
       gradients.push_back(result.is_none() ? Tensor() : tensor_in(result.ptr()));
@@ -120,18 +125,20 @@ struct OwnGradient : OwnFunction {
   }
 };
 
-TensorObject own_gradient(const std::string& name, nb::handle value, nb::handle inputs, nb::object function) {
+TensorObject own_gradient(const std::string& name, nb::handle value, nb::handle inputs, nb::object function,
+                          nb::handle saved) {
   const Call call(value);
-  std::vector<Tensor> operands = tensors_from(inputs);
-  const OwnGradient backward{{HeldObject(std::move(function)), HeldObject(nb::borrow(value.type()))}};
-  return call.result(with_gradient(name, tensor_in(value.ptr()), operands, GradientFunction(backward), {},
+  const std::vector<Tensor> operands = tensors_from(inputs), kept = tensors_from(saved);
+  const OwnGradient backward{{HeldObject(std::move(function)), HeldObject(nb::borrow(value.type()))},
+                             static_cast<int>(kept.size())};
+  return call.result(with_gradient(name, tensor_in(value.ptr()), operands, GradientFunction(backward), kept,
                                    GradientOrder::first, call.where()));
 }
 
 // A function of the program that backward() calls again, on the thread that calls that.
 struct OwnRecomputed : OwnFunction {
   Tensor operator()(const Arg& input) const {
-    const nb::object result = result_for(input.tensor());
+    const nb::object result = result_for({&input.tensor(), 1});
     if (!is_tensor(result.ptr())) {
       throw_type_error("a recomputed function must return a tensor, got " + repr_of(result));
     }
@@ -167,7 +174,8 @@ void bind_custom(nb::module_& m) {
   m.def("_recomputed", &recomputed_function, nb::arg("function"), nb::arg("x"));
   m.def("_custom", &custom_operation, nb::arg("name"), nb::arg("output"), nb::arg("inputs"), nb::arg("function"));
   m.def("_source", &source_operation, nb::arg("name"), nb::arg("output"), nb::arg("function"));
-  m.def("_with_gradient", &own_gradient, nb::arg("name"), nb::arg("value"), nb::arg("inputs"), nb::arg("backward"));
+  m.def("_with_gradient", &own_gradient, nb::arg("name"), nb::arg("value"), nb::arg("inputs"), nb::arg("backward"),
+        nb::arg("saved"));
 }
 
 }  // namespace asyncgrad::python

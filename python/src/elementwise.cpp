@@ -49,11 +49,12 @@ struct WithNumber {
   const char *name, *number;
   double usual;
   Tensor (*function)(const Arg&, const Scalar&);
+  Tensor (*of_tensors)(const Arg&, const Arg&);
   const char* doc;
 };
 constexpr WithNumber with_numbers[] = {
-    {"leaky_relu", "slope", leaky_relu_slope, leaky_relu, "x, or slope x where x < 0"},
-    {"elu", "scale", elu_scale, elu, "x, or scale (e^x - 1) where x < 0"},
+    {"leaky_relu", "slope", leaky_relu_slope, leaky_relu, leaky_relu, "x, or slope x where x < 0"},
+    {"elu", "scale", elu_scale, elu, elu, "x, or scale (e^x - 1) where x < 0"},
 };
 
 void bind_unary(nb::module_& m, TensorClass& c) {
@@ -75,11 +76,16 @@ void bind_unary(nb::module_& m, TensorClass& c) {
 
 void bind_with_numbers(nb::module_& m, TensorClass& c) {
   for (const WithNumber& row : with_numbers) {
-    const auto function = [row = &row](Handle x, double number) {
+    const auto function = [row = &row](Handle x, Handle number) {
       const Call call(x);
       const Tensor tensor = tensor_from(x);
-      const DType dtype = floating_of(tensor.dtype());
-      const Tensor result = row->function(call.arg(in_type(call, tensor, comparable(dtype))), call.scalar(number));
+      const DType dtype = floating_of(tensor.dtype()), within = comparable(dtype);
+      const Tensor operand = in_type(call, tensor, within);
+      const Tensor result =
+          is_tensor(number.ptr())
+              ? row->of_tensors(call.arg(operand), call.arg(in_type(call, tensor_in(number.ptr()), within)))
+              : row->function(call.arg(operand),
+                              required_number(number_in(within, number.ptr(), call.where()), number, row->number));
       return call.result(in_type(call, result, dtype));
     };
     both(m, c, row.name, function, row.doc, nb::arg(row.number) = row.usual);

@@ -90,9 +90,13 @@ void bind_products(nb::module_& m, TensorClass& c) {
   }
   m.def(
       "huber",
-      [](Handle x, double delta) {
+      [](Handle x, Handle delta) {
         const Call call(x);
-        return call.result(huber(call.arg(tensor_from(x)), call.scalar(delta)));
+        const Tensor tensor = tensor_from(x);
+        if (is_tensor(delta.ptr()))
+          return call.result(huber(call.arg(tensor), call.arg(in_type(call, tensor_in(delta.ptr()), tensor.dtype()))));
+        return call.result(huber(
+            call.arg(tensor), required_number(number_in(tensor.dtype(), delta.ptr(), call.where()), delta, "delta")));
       },
       nb::arg("x"), nb::arg("delta"), "x^2 / 2, or delta (|x| - delta / 2) where |x| > delta.");
   m.def(

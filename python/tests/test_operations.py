@@ -382,3 +382,78 @@ def test_update_running_takes_tensors_alone():
     assert running.tolist() == [0.25, 0.25]
     with pytest.raises(TypeError, match="a tensor is asked for"):
         ag.nn.update_running(np.zeros(2, "float32"), 0.5, ag.ones(2), 0.25)
+
+
+@pytest.mark.parametrize("use", [
+    lambda x, w: x * [w, w * 2], lambda x, w: x + (w, 3), lambda x, w: ag.array([w, w]), lambda x, w: ag.array([[w, 1], [2, w]]),
+    lambda x, w: ag.where(x > 0, [w, w], 0.0), lambda x, w: ag.maximum(x - 5, [w, 1.0]), lambda x, w: ag.leaky_relu(-x, w),
+    lambda x, w: ag.elu(-x, w), lambda x, w: ag.huber(x * 9, w), lambda x, w: assigned(x, slice(0, 2), [w, w]),
+    lambda x, w: assigned(x, [0, 1], [w, 1.0]),
+])
+def test_lists_and_numbers_keep_the_gradients_of_tensors(use):
+    x, w = ag.ones(2).requires_grad_(), ag.array(2.0).requires_grad_()
+    y = use(x, w)
+    assert y.requires_grad
+    (gradient,) = ag.grad(y.sum(), [w])
+    step = 1e-3
+    with ag.no_grad():
+        difference = (use(x, w + step).sum() - use(x, w - step).sum()).item() / (2 * step)
+    assert gradient.item() == pytest.approx(difference, rel=1e-2)
+
+
+def assigned(x, key, value):
+    y = x * 1
+    y[key] = value
+    return y
+
+
+def test_results_of_operations_are_written_in_place():
+    w = ag.ones(2, 2).requires_grad_()
+    x = w * 1
+    x[:, 0] *= 2
+    x[[0, 1]] *= 3
+    x[..., 1] += 1
+    y = x @ ag.ones(2)
+    y += 1
+    z = ag.roll(x.T.flatten(), 1)
+    z *= 2
+    (y.sum() + z.sum()).backward()
+    assert w.grad.tolist() == [[18, 9], [18, 9]]
+    with pytest.raises(ValueError, match="shares its storage"):
+        x[0] *= 2
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: np.sum(x, dtype="uint8"), lambda x: np.sum(x, dtype="int32"), lambda x: np.sum(x, dtype="bool"),
+    lambda x: np.mean(x, dtype="float32"), lambda x: np.sum(x, dtype="float64"),
+])
+def test_sums_have_the_type_that_is_asked_for(call):
+    values = np.full(300, 200, "uint8")
+    ours, expected = call(ag.array(values)), call(values)
+    assert str(ours.dtype) == str(expected.dtype) and ours.item() == expected.item()
+
+
+def test_tensordot_of_single_axes():
+    a, b = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(4, 3)
+    np.testing.assert_allclose(np.asarray(np.tensordot(ag.array(a), ag.array(b), axes=(1, 1))), np.tensordot(a, b, axes=(1, 1)))
+
+
+def test_atan2_has_a_gradient_of_0_at_the_origin():
+    x, y = ag.zeros(2).requires_grad_(), ag.array([0.0, 1.0]).requires_grad_()
+    np.arctan2(y, x).sum().backward()
+    assert x.grad.tolist() == [0, -1] and y.grad.tolist() == [0, 0]
+
+
+def test_cosine_loss_takes_labels_that_are_integers():
+    x, y = ag.randn(4, 3), ag.randn(4, 3)
+    labels = np.array([1, -1, 1, -1])
+    assert ag.nn.cosine_loss(x, y, ag.array(labels)).tolist() == ag.nn.cosine_loss(x, y, ag.array(labels.astype("float32"))).tolist()
+
+
+def test_bools_are_stored_as_0_and_1():
+    other = np.array([0, 1, 255], "uint8").view(bool)
+    with pytest.raises(ValueError, match="one is 255"):
+        ag.from_numpy(other)
+    with pytest.raises(ValueError, match="one is 255"):
+        ag.from_dlpack(other)
+    assert ag.array(other).tolist() == [False, True, True]

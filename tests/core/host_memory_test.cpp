@@ -33,6 +33,12 @@ TEST(HostData, ThrowsWhatMadeTheValueFail) {
             "[host_data] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
+TEST(FromHostMemory, RefusesMoreThanAMachineCanAddress) {
+  double value = 0;
+  EXPECT_THAT(message_of([&] { from_host_memory(&value, float64, {std::int64_t{1} << 61}, nullptr); }),
+              testing::HasSubstr("is more memory than a machine can address"));
+}
+
 TEST(FromHostMemory, SharesTheMemoryAndReleasesItOnce) {
   std::vector<float> values{1, 2, 3};
   int released = 0;

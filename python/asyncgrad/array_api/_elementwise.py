@@ -111,21 +111,21 @@ def _of_one_type(*operands):
 
 
 def _of_numpy(name, numpy_name, derivative, doc):
-    """NumPy's function of floating numbers, with its derivative as a function of x and of the result."""
+    """NumPy's function of floating numbers, with its derivative as a function of x."""
     def call(x, /):
         x = floating(x)
         value = computed(name, numpy_name, [x], x.shape, x.dtype)
-        return recorded(name, value, [x], lambda dy: dy * derivative(x.detach(), value))
+        return recorded(name, value, [x], [x], lambda dy, x: dy * derivative(x))
 
     return _named(name, doc, call)
 
 
-acos = _of_numpy("acos", "arccos", lambda x, y: -1 / _core.sqrt(1 - x * x), "The inverse of the cosine.")
-acosh = _of_numpy("acosh", "arccosh", lambda x, y: 1 / _core.sqrt(x * x - 1), "The inverse of the hyperbolic cosine.")
-asin = _of_numpy("asin", "arcsin", lambda x, y: 1 / _core.sqrt(1 - x * x), "The inverse of the sine.")
-asinh = _of_numpy("asinh", "arcsinh", lambda x, y: 1 / _core.hypot(x, 1.0), "The inverse of the hyperbolic sine.")
-atan = _of_numpy("atan", "arctan", lambda x, y: 1 / (1 + x * x), "The inverse of the tangent.")
-atanh = _of_numpy("atanh", "arctanh", lambda x, y: 1 / (1 - x * x), "The inverse of the hyperbolic tangent.")
+acos = _of_numpy("acos", "arccos", lambda x: -1 / _core.sqrt(1 - x * x), "The inverse of the cosine.")
+acosh = _of_numpy("acosh", "arccosh", lambda x: 1 / _core.sqrt(x * x - 1), "The inverse of the hyperbolic cosine.")
+asin = _of_numpy("asin", "arcsin", lambda x: 1 / _core.sqrt(1 - x * x), "The inverse of the sine.")
+asinh = _of_numpy("asinh", "arcsinh", lambda x: 1 / _core.hypot(x, 1.0), "The inverse of the hyperbolic sine.")
+atan = _of_numpy("atan", "arctan", lambda x: 1 / (1 + x * x), "The inverse of the tangent.")
+atanh = _of_numpy("atanh", "arctanh", lambda x: 1 / (1 - x * x), "The inverse of the hyperbolic tangent.")
 
 
 def atan2(x1, x2, /):
@@ -133,11 +133,12 @@ def atan2(x1, x2, /):
     y, x = (floating(operand) for operand in _of_one_type(x1, x2))
     value = computed("atan2", "arctan2", [y, x], x.shape, x.dtype)
 
-    def backward(dy):
-        square = x.detach() ** 2 + y.detach() ** 2
-        return [dy * x.detach() / square, -dy * y.detach() / square]
+    def backward(dy, y, x):
+        square = x ** 2 + y ** 2
+        share = dy / _core.where(square == 0, 1, square)  # at (0, 0) the gradient is 0
+        return [share * x, -share * y]
 
-    return recorded("atan2", value, [y, x], backward)
+    return recorded("atan2", value, [y, x], [y, x], backward)
 
 
 def signbit(x, /):
@@ -149,7 +150,11 @@ def copysign(x1, x2, /):
     """x1 with the sign of x2, which may be -0 or NaN."""
     x, y = (floating(operand) for operand in _of_one_type(x1, x2))
     value = computed("copysign", "copysign", [x, y], x.shape, x.dtype)
-    return recorded("copysign", value, [x, y], lambda dy: [_core.where(signbit(x) ^ signbit(value), -dy, dy), None])
+
+    def backward(dy, x, value):
+        return [_core.where(signbit(x) ^ signbit(value), -dy, dy), None]
+
+    return recorded("copysign", value, [x, y], [x, value], backward)
 
 
 def nextafter(x1, x2, /):

@@ -65,7 +65,7 @@ def tensordot(x1, x2, /, *, axes=2):
     """The sum of products over the last `axes` axes of x1 and the first of x2, or over a pair of lists of axes."""
     x1, x2 = _pairs(x1, x2)
     if not isinstance(axes, int):
-        axes = [list(of_one) for of_one in axes]
+        axes = [[of_one] if isinstance(of_one, int) else list(of_one) for of_one in axes]
     if x1.dtype.is_floating:
         within = "float32" if x1.dtype == "bfloat16" else x1.dtype  # which the native one does not take
         return _core.tensordot(x1.astype(within, copy=False), x2.astype(within, copy=False), axes).astype(x1.dtype, copy=False)
@@ -174,7 +174,7 @@ def inv(x, /):
     _check_matrices("inv", x, square=True)
     x = _floating(x)
     y = _computed("inv", lambda a: _linalg().inv(a), [x], x.shape, x.dtype)
-    return _recorded("inv", y, [x], lambda dy: -(matrix_transpose(y) @ dy @ matrix_transpose(y)))
+    return _recorded("inv", y, [x], [y], lambda dy, y: -(matrix_transpose(y) @ dy @ matrix_transpose(y)))
 
 
 def det(x, /):
@@ -182,7 +182,11 @@ def det(x, /):
     _check_matrices("det", x, square=True)
     x = _floating(x)
     y = _computed("det", lambda a: _linalg().det(a), [x], x.shape[:-2], x.dtype)
-    return _recorded("det", y, [x], lambda dy: _core.reshape(dy * y, (*y.shape, 1, 1)) * matrix_transpose(inv(x.detach())))
+
+    def backward(dy, x, y):
+        return _core.reshape(dy * y, (*y.shape, 1, 1)) * matrix_transpose(inv(x))
+
+    return _recorded("det", y, [x], [x, y], backward)
 
 
 def solve(x1, x2, /):
@@ -199,11 +203,11 @@ def solve(x1, x2, /):
     a, b = (_core.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b))
     x = _computed("solve", lambda a, b: _linalg().solve(a, b), [a, b], b.shape, b.dtype)
 
-    def backward(dx):
-        db = solve(matrix_transpose(a.detach()), dx)
+    def backward(dx, a, x):
+        db = solve(matrix_transpose(a), dx)
         return [-(db @ matrix_transpose(x)), db]
 
-    y = _recorded("solve", x, [a, b], backward)
+    y = _recorded("solve", x, [a, b], [a, x], backward)
     return _core.squeeze(y, -1) if is_vector else y
 
 
@@ -261,10 +265,10 @@ def slogdet(x, /):
     x = _floating(x)
     sign, logarithm = _parts("slogdet", lambda a: _linalg().slogdet(a), x, x.shape[:-2], x.shape[:-2])
 
-    def backward(dy):
-        return _core.reshape(dy, (*dy.shape, 1, 1)) * matrix_transpose(inv(x.detach()))
+    def backward(dy, x):
+        return _core.reshape(dy, (*dy.shape, 1, 1)) * matrix_transpose(inv(x))
 
-    return _Slogdet(sign, _recorded("slogdet", logarithm, [x], backward))
+    return _Slogdet(sign, _recorded("slogdet", logarithm, [x], [x], backward))
 
 
 def cholesky(x, /, *, upper=False):

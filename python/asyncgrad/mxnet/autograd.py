@@ -241,12 +241,13 @@ class Function:
             return value
         kind = type(value)
 
-        def backward(dy):
+        def backward(dy, *_):
             grads = self.backward(extend.as_class(dy, kind))
             return [grads] if isinstance(grads, ag.Tensor) else list(grads)
 
+        saved = [_plain(x) for x in getattr(self, "_saved", ()) if isinstance(x, ag.Tensor)]
         return extend.as_class(
-            ag.with_gradient(type(self).__name__, _plain(value), [_plain(x) for x in inputs], backward), kind)
+            ag.with_gradient(type(self).__name__, _plain(value), [_plain(x) for x in inputs], backward, saved), kind)
 
     def save_for_backward(self, *args):
         """Keeps arrays for backward(), which finds them in saved_tensors."""

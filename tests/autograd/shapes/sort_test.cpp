@@ -94,6 +94,19 @@ TEST(IndexAdd, AddsRowsInTheirOrder) {
               ::testing::HasSubstr("source must have x's shape but for axis 0"));
 }
 
+// NumPy shares such memory as bools.
+TEST(Selection, TakesEveryByteButZeroForTrue) {
+  std::vector<std::uint8_t> bytes(1000, 255);
+  bytes[10] = 0;
+  bytes[999] = 1;
+  const Tensor mask = from_host_memory(bytes.data(), boolean, {1000}, nullptr);
+  EXPECT_EQ(nonzero(mask).shape(), Shape(999, 1));
+  EXPECT_EQ(masked_select(arange(0, 1000), mask).numel(), 999);
+  EXPECT_EQ(sum(mask).item(), 999);
+  EXPECT_EQ(sum(mask.slice(0, 20)).item(), 19);
+  EXPECT_EQ(sum(mask.reshape({500, 2}), {0}).to_vector<std::int64_t>(), (Places{499, 500}));
+}
+
 TEST(Selection, WaitsForValues) {
   const Tensor x = Tensor::from<double>({0, 3, -1, 0, no_number, 3}, {2, 3});
   EXPECT_EQ(nonzero(x).to_vector<std::int64_t>(), (Places{0, 1, 0, 2, 1, 1, 1, 2}));

@@ -86,6 +86,26 @@ TEST(InPlaceHistory, RefusesViews) {
   EXPECT_EQ(plain.to_vector<float>(), (std::vector<float>{2, 2, 1, 1}));
 }
 
+// Whatever is kept to compute values again.
+TEST(InPlaceHistory, WritesAViewOfWhatIsGone) {
+  const EngineOptions before = engine_options();
+  for (const bool recomputes : {false, true}) {
+    set_engine_options({.memory_budget = MemoryBudget::bytes(1 << 20), .recompute_to_fit = recomputes});
+    const Tensor x = parameter(ones({2, 2}));
+    Tensor flat = (x * 2).reshape({4});
+    const Tensor squared = square(flat + 0);
+    flat *= 3;
+    Tensor row = (x * 2)[1];
+    row += flat.slice(0, 2);
+    (sum(squared) + sum(row) + sum(flat)).backward();
+    EXPECT_EQ(gradient_of(x), (std::vector<float>{8 + 6 + 6, 8 + 6 + 6, 8 + 2 + 6, 8 + 2 + 6}));
+    EXPECT_TRUE(has_parts(message_of([&] { exp(x).reshape({4}) += 1; }), {"shares its storage"}))
+        << "the tape saved it";
+    EXPECT_TRUE(has_parts(message_of([&] { flat.slice(0, 2) += 1; }), {"shares its storage"}));
+  }
+  set_engine_options(before);
+}
+
 TEST(InPlaceHistory, RefusesAViewWhoseBaseWasWritten) {
   const Tensor x = parameter(ones({4}));
   Tensor y = x * 1;
