@@ -75,7 +75,9 @@ struct EngineOptions {
 // Waits until everything is finished, then sets the new options. Other threads that queue operations wait meanwhile, a
 // tenth of a second at first: what is unfinished may wait for them. Throws Error for options that make no sense, and
 // then changes nothing. Throws Error, with the new options in force, if a GPU cannot be used again; the next call that
-// makes a tensor there tries again. The first options come from the environment: ASYNCGRAD_WORKERS (a number),
+// makes a tensor there tries again. Throws std::bad_alloc, or Error, if the system refuses memory: the options are the
+// old ones or the new ones, and a part of the CPU may be out of use, whose operations throw Error, until the next call of
+// this function. The first options come from the environment: ASYNCGRAD_WORKERS (a number),
 // ASYNCGRAD_SCHEDULE (a schedule's name).
 //
 // Under Schedule::dry_run values do not exist: item(), to_vector() and printing throw Error, waits return at once, and

@@ -57,19 +57,17 @@ std::int64_t resident_bytes() {
   return resident_pages * sysconf(_SC_PAGESIZE);
 }
 
-LiveBytesTimeline::LiveBytesTimeline(Device device, int max_samples) : device_(device) {
+LiveBytesTimeline::LiveBytesTimeline(Device device, int max_samples)
+    : recording_(&detail::device_state(device).allocator.recording()) {
   if (max_samples < 2 || max_samples > max_samples_of_all) {
     throw_error("timeline", fmt::format("max_samples must be 2 to {}, got {}", max_samples_of_all, max_samples));
   }
-  detail::Allocator& allocator = detail::device_state(device).allocator;
   recorder_ = std::make_unique<Recorder>(max_samples);
-  if (!allocator.recording().begin(*recorder_)) throw_error("timeline", "this device has a timeline already");
+  if (!recording_->begin(*recorder_)) throw_error("timeline", "this device has a timeline already");
 }
 
-LiveBytesTimeline::~LiveBytesTimeline() { detail::device_state(device_).allocator.recording().end(); }
+LiveBytesTimeline::~LiveBytesTimeline() { recording_->end(); }
 
-std::vector<LiveBytesTimeline::Sample> LiveBytesTimeline::samples() const {
-  return detail::device_state(device_).allocator.recording().samples();
-}
+std::vector<LiveBytesTimeline::Sample> LiveBytesTimeline::samples() const { return recording_->samples(); }
 
 }  // namespace asyncgrad

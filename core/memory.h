@@ -10,6 +10,10 @@
 
 namespace asyncgrad {
 
+namespace detail {
+class LiveRecording;
+}
+
 // All figures are in bytes, for one device. Live memory is what tensors' values occupy, parameters included. Memory is
 // taken when an operation starts, and given back when the last operation that reads it has ended and no handle is left.
 // Live memory and its peak are exact, to the byte, however many threads compute.
@@ -64,7 +68,7 @@ class LiveBytesTimeline {
   struct Recorder;
 
  private:
-  Device device_;
+  detail::LiveRecording* recording_;  // the device's, which is never destroyed
   std::unique_ptr<Recorder> recorder_;
 };
 

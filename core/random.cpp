@@ -29,8 +29,13 @@ std::uint64_t advance(std::uint64_t& next_block, std::uint64_t words) {
 }  // namespace
 
 std::uint64_t Generator::take(std::uint64_t words) {
-  return detail::RandomTape::is_in_use() ? detail::RandomTape::take(detail::key_of(*this), next_block_, words)
-                                         : advance(next_block_, words);
+  using Tape = detail::RandomTape;
+  if (!Tape::is_in_use()) return advance(next_block_, words);
+  const std::uint64_t key = detail::key_of(*this);
+  if (!Tape::is_replayed()) return Tape::take(key, next_block_, words).first_block;
+  const Tape::Taken again = Tape::take_again(words);
+  if (again.key != key) throw_error("random", "the generator of what is computed again was seeded in between");
+  return again.first_block;
 }
 
 namespace detail {
@@ -44,6 +49,16 @@ std::uint64_t key_of(const Generator& generator) {
   const int rank = rank_of_process.load(std::memory_order_relaxed);
   if (rank == 0 || &generator != &generator_of_process()) return generator.seed();
   return split_mix(split_mix(generator.seed()) ^ static_cast<std::uint64_t>(rank));
+}
+
+TakenNumbers take_numbers(Generator* generator, std::uint64_t words) {
+  if (RandomTape::is_replayed()) {
+    const RandomTape::Taken again = RandomTape::take_again(words);
+    return {again.key, again.first_block};
+  }
+  Generator& from = generator != nullptr ? *generator : default_generator();
+  const std::uint64_t first = from.take(words);
+  return {key_of(from), first};
 }
 
 RandomTape::Recording::Recording(RandomTape& tape) : tape_(tape), outer_(std::exchange(recording_, this)) {}
@@ -61,24 +76,23 @@ void RandomTape::Replay::check_end() const {
   throw_error("random", "the second computation takes fewer random numbers than the first one");
 }
 
-std::uint64_t RandomTape::take(std::uint64_t key, std::uint64_t& next_block, std::uint64_t words) {
-  Taken taken{key, 0, words};
-  if (replay_ == nullptr) {
-    taken.first_block = advance(next_block, words);
-  } else {
-    const std::vector<Taken>& tape = replay_->tape_.taken_;
-    const bool is_there = replay_->next_ < tape.size();
-    if (!is_there || tape[replay_->next_].words != words || tape[replay_->next_].key != key) {
-      throw_error("random",
-                  "what is computed again takes other random numbers than the first time, or its "
-                  "generator was seeded in between");
-    }
-    taken = tape[replay_->next_++];
+RandomTape::Taken RandomTape::take(std::uint64_t key, std::uint64_t& next_block, std::uint64_t words) {
+  return noted({key, advance(next_block, words), words});
+}
+
+RandomTape::Taken RandomTape::take_again(std::uint64_t words) {
+  const std::vector<Taken>& tape = replay_->tape_.taken_;
+  if (replay_->next_ == tape.size() || tape[replay_->next_].words != words) {
+    throw_error("random", "what is computed again takes other random numbers than the first time");
   }
+  return noted(tape[replay_->next_++]);
+}
+
+RandomTape::Taken RandomTape::noted(const Taken& taken) {
   for (const Recording* scope = recording_; scope != nullptr; scope = scope->outer_) {
     scope->tape_.taken_.push_back(taken);
   }
-  return taken.first_block;
+  return taken;
 }
 
 }  // namespace detail

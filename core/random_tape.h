@@ -47,12 +47,16 @@ class RandomTape {
     Recording* outer_recording_;
   };
 
-  static bool is_in_use() { return recording_ != nullptr || replay_ != nullptr; }
-  // Generator::take() in one of the scopes. `key` and `next_block` are the generator's. Throws Error if the tape has another
-  // range.
-  static std::uint64_t take(std::uint64_t key, std::uint64_t& next_block, std::uint64_t words);
+  static bool is_in_use() { return recording_ != nullptr || is_replayed(); }
+  static bool is_replayed() { return replay_ != nullptr; }
+  // Takes a range of a generator, whose key and next block are given, and notes it.
+  static Taken take(std::uint64_t key, std::uint64_t& next_block, std::uint64_t words);
+  // The next range of the tape that is replayed. Throws Error if there is none, or one of another length.
+  static Taken take_again(std::uint64_t words);
 
  private:
+  static Taken noted(const Taken& taken);
+
   std::vector<Taken> taken_;
 
   // NOLINTBEGIN(readability-identifier-naming): members

@@ -19,4 +19,12 @@ void set_rank_of_default_generator(int rank);
 // mixed from that and the rank.
 std::uint64_t key_of(const Generator& generator);
 
+// The numbers that an operation computes: a range of 32-bit words of one sequence.
+struct TakenNumbers {
+  std::uint64_t key, first_block;
+};
+// Takes the next `words` of the generator, or of the default one if it is null. In what is computed again, those that were
+// taken the first time, whatever has become of the generator.
+TakenNumbers take_numbers(Generator* generator, std::uint64_t words);
+
 }  // namespace asyncgrad::detail

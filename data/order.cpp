@@ -22,11 +22,17 @@ std::uint64_t below(std::uint64_t random, std::uint64_t count) {
   return static_cast<std::uint64_t>(Product{random} * count >> 64);
 }
 
+std::vector<std::int64_t> in_order(std::int64_t count) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> shuffled(std::int64_t count, std::uint64_t seed, std::int64_t epoch) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
-  std::iota(order.begin(), order.end(), 0);
+  if (count < 0) throw_error("shuffled", fmt::format("the number of items must be at least 0, got {}", count));
+  std::vector<std::int64_t> order = in_order(count);
   const std::uint64_t key = split_mix(split_mix(seed) ^ static_cast<std::uint64_t>(epoch));
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[below(split_mix(key + i), i)]);
   return order;
@@ -103,8 +109,7 @@ std::vector<std::vector<std::int64_t>> split_indices(std::int64_t count, const s
   constexpr double rounding = 1e-9;
   if (sum > 1 + rounding)
     throw_error("split", fmt::format("the shares are {} together, more than 1; divide them by their sum", sum));
-  std::vector<std::int64_t> order = shuffled(count, options.seed, 0);
-  if (!options.shuffled) std::iota(order.begin(), order.end(), 0);
+  std::vector<std::int64_t> order = options.shuffled ? shuffled(count, options.seed, 0) : in_order(count);
   std::vector<std::vector<std::int64_t>> parts;
   double end = 0;
   std::int64_t first = 0;

@@ -10,7 +10,8 @@
 namespace asyncgrad::data {
 
 // The numbers 0 to count - 1 in a random order that depends on nothing but the arguments: the shuffle of Fisher and
-// Yates (D. Knuth, The Art of Computer Programming, volume 2, algorithm P), with numbers by SplitMix64.
+// Yates (D. Knuth, The Art of Computer Programming, volume 2, algorithm P), with numbers by SplitMix64. Throws Error for a
+// negative count.
 std::vector<std::int64_t> shuffled(std::int64_t count, std::uint64_t seed, std::int64_t epoch);
 
 // Chooses the items of an epoch of a data set with `count` items: their indices, in any number and as often as it

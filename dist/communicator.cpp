@@ -196,10 +196,15 @@ void Communicator::serve(const Connect& connect) {
   // So that sums have the bits of workers, whatever the program has set for its threads, such as flushed subnormals.
   std::fesetenv(FE_DFL_ENV);
   std::unique_ptr<Transport> made;
+  std::vector<Head> heads;
+  std::vector<char> texts;
   std::exception_ptr error;
   try {
     made = connect();
+    heads.resize(static_cast<std::size_t>(made->size()));
+    texts.resize(heads.size() * text_bytes);
   } catch (...) {
+    made = nullptr;
     error = std::current_exception();
   }
   std::unique_lock lock(mutex_);
@@ -208,8 +213,8 @@ void Communicator::serve(const Connect& connect) {
   if (transport_ != nullptr) {
     rank_ = transport_->rank();
     size_ = transport_->size();
-    heads_.resize(static_cast<std::size_t>(size_));
-    texts_.resize(heads_.size() * text_bytes);
+    heads_ = std::move(heads);
+    texts_ = std::move(texts);
     is_connected_ = true;
   }
   changed_.notify_all();

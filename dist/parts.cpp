@@ -353,6 +353,7 @@ void Parts::average(optim::Optimizer& optimizer, Location where) {
 std::exception_ptr Parts::update_running(const Caller& of_step, const Location& where) {
   if (updates_.empty()) return nullptr;
   const std::vector<std::vector<nn::RunningUpdate>> updates = std::exchange(updates_, {});
+  std::exception_ptr failure;
   std::set<DType> dtypes;
   for (const nn::RunningUpdate& update : updates.front()) dtypes.insert(update.term.dtype());
   for (const DType dtype : dtypes) {
@@ -363,7 +364,11 @@ std::exception_ptr Parts::update_running(const Caller& of_step, const Location& 
       }
     }
     Tensor all;
-    if (const std::exception_ptr failure = gather(of_step, terms, all, where)) return failure;
+    // All ranks queue all of them, whatever has failed.
+    if (const std::exception_ptr here = gather(of_step, terms, all, where)) {
+      if (failure == nullptr) failure = here;
+      continue;
+    }
     for (int part = 0; part < count_; ++part) {
       std::int64_t begin = 0;
       for (const nn::RunningUpdate& update : updates.front()) {
@@ -375,7 +380,7 @@ std::exception_ptr Parts::update_running(const Caller& of_step, const Location& 
       }
     }
   }
-  return nullptr;
+  return failure;
 }
 
 // `all`: a row for each part of all ranks.

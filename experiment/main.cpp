@@ -1,6 +1,7 @@
 #include "asyncgrad/experiment/main.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -59,8 +60,15 @@ void check_repetition(const main_detail::Training& training) {
   check_repeated_steps(training);
 }
 
+// Without the parent nobody reads the result. It may have ended before the system knew of the wish.
+void end_with_reader() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  pollfd result{.fd = result_file, .events = 0, .revents = 0};
+  if (poll(&result, 1, 0) > 0 && (result.revents & POLLERR) != 0) raise(SIGKILL);
+}
+
 void measure(const Run& named_run, const Program& program) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // without the parent, nobody reads the result
+  end_with_reader();
   const Run run = with_budget_in_bytes(named_run, program.make);
   set_up(run);
   if (!run.checkpoint.empty()) {

@@ -26,7 +26,8 @@ struct Outcome {
 };
 
 // Runs a program to its end and blocks until then. If this process gets SIGINT or SIGTERM meanwhile, the program is
-// killed and this process ends with status 128 + signal. One thread at a time may call it. Throws std::system_error if
+// killed and this process ends with status 128 + signal; these signals' handlers, and SIGCHLD's default, stay. One
+// thread at a time may call it. Throws std::system_error if
 // the system has no files left.
 Outcome run_process(const Command& command);
 

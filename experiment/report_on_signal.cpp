@@ -37,13 +37,18 @@ void print_reports(const std::stop_token& stop, const std::function<std::string(
 }  // namespace
 
 ReportOnSignal::ReportOnSignal(std::function<std::string()> report) {
-  const sigset_t signals = only_usr1();
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  // The thread gets no signals but those it waits for: what ends the process must not end it here while another thread
+  // holds that back.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
     thread_ = std::jthread([report = std::move(report)](const std::stop_token& stop) { print_reports(stop, report); });
   } catch (const std::system_error& error) {
     complain("SIGUSR1 will print no report: {}\n", error.what());
   }
+  sigaddset(&before, SIGUSR1);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 ReportOnSignal::~ReportOnSignal() {

@@ -9,6 +9,7 @@
 
 #include "asyncgrad/autograd/grad_mode.h"
 #include "asyncgrad/autograd/shape.h"
+#include "asyncgrad/core/wait_hooks.h"
 #include "asyncgrad/core/wording.h"
 
 namespace asyncgrad::nn {
@@ -175,6 +176,7 @@ void Assignments::read() {
 
 void Assignments::assign() {
   const NoGrad no_grad;
+  const detail::Uninterrupted uninterrupted;  // all of them, or none
   const Location where = CallSite::current();
   for (auto& [name, assignment] : by_name_) assignment.target.copy_(Arg(assignment.values, where));
 }

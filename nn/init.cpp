@@ -154,8 +154,9 @@ Tensor orthogonal(const Shape& shape, double gain, RandomOptions options, Locati
   check_gain(gain);
   fans("orthogonal", shape);
   const std::int64_t rows = std::min(shape[0], shape[1]), length = std::max(shape[0], shape[1]);
+  const double cost = 4.0 * static_cast<double>(rows) * static_cast<double>(rows) * static_cast<double>(length);
   return computed(
-      "orthogonal", shape, options, 4 * rows * rows * length, drawn_normal, {rows, length},
+      "orthogonal", shape, options, static_cast<std::int64_t>(std::min(cost, 0x1p62)), drawn_normal, {rows, length},
       [gain, rows = static_cast<std::size_t>(rows), is_high = shape[0] > shape[1]](std::span<const double> numbers,
                                                                                    std::span<double> values) {
         std::vector<double> matrix(numbers.begin(), numbers.end());

@@ -1,5 +1,7 @@
 #include "asyncgrad/optim/average.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "asyncgrad/autograd/copy.h"
@@ -17,13 +19,17 @@ WeightAverage::WeightAverage(std::vector<Tensor> parameters, WeightAverageOption
   if (parameters_.empty()) throw_error("WeightAverage", "needs at least one parameter, got none");
   if (options.decay) check_part("WeightAverage", "decay", *options.decay);
   detail::check_distinct("WeightAverage", parameters_);
+  for (const Tensor& parameter : parameters_) {
+    if (parameter.dtype() == float32 || parameter.dtype() == float64) continue;
+    throw_error("WeightAverage", fmt::format("averages float32 and float64, got {} {}", name(parameter.dtype()),
+                                             parameter.shape().str()));
+  }
   for (const Tensor& parameter : parameters_) averages_.push_back(parameter.detach().clone(where));
 }
 
 void WeightAverage::update(Location where) {
   const double share = options_.decay ? 1 - *options_.decay : 1 / static_cast<double>(updates_ + 1);
   const NoGrad no_grad;
-  ++updates_;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (share == 1) {
       averages_[i].copy_(Arg(parameters_[i], where));  // exactly, whatever it was
@@ -33,6 +39,7 @@ void WeightAverage::update(Location where) {
     const Tensor step = Arg(difference, where) * Scalar(share, where);
     averages_[i] += Arg(step, where);
   }
+  ++updates_;
 }
 
 void WeightAverage::swap(Location where) {

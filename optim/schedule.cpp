@@ -74,6 +74,7 @@ void Schedule::set(std::int64_t count) {
   const double factor = factor_(count);
   check_not_negative("Schedule", "the factor", factor);
   add_new_groups();
+  for (const double rate : first_rates_) check_not_negative("Schedule", "the learning rate", rate * factor);
   for (std::size_t i = 0; i < first_rates_.size(); ++i) optimizer_->set_lr(i, first_rates_[i] * factor);
 }
 

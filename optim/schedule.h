@@ -33,7 +33,8 @@ struct OneCycleOptions {
   double last_factor = 1.0 / 250000;  // at t = length - 1 and from there on
 };
 // Rises from the first factor to 1 and falls to the last one, each along half a period of a cosine (Smith and Topin 2018,
-// "Super-Convergence", in the form of PyTorch's OneCycleLR with the learning rate as its max_lr). Throws Error if `length`
+// "Super-Convergence", in the form of PyTorch's OneCycleLR with the learning rate as its max_lr: it rises until
+// t = rise * length - 1, and where that is not above 0 it begins near 1). Throws Error if `length`
 // is less than 2, and for options that are not finite or out of range.
 Factor one_cycle(std::int64_t length, OneCycleOptions options = {});
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise.h"
@@ -121,6 +122,10 @@ Tensor ctc(const Arg& log_probabilities, const Arg& targets, const Arg& input_le
   check_devices("ctc", operands);
   check_dtype(Op::ctc, "ctc", operands[0]);
   check_shapes(operands);
+  if (operands[0].impl.shape[1] > std::numeric_limits<int>::max()) {
+    throw_error("ctc", fmt::format("takes at most {} samples at once, got {}", std::numeric_limits<int>::max(),
+                                   operands[0].impl.shape[1]));
+  }
   for (const NamedOperand& integers : std::span(operands).subspan(1)) {
     if (integers.impl.dtype == DType::int64 || is_narrow_index(integers.impl.dtype)) continue;
     throw_error("ctc",

@@ -17,10 +17,10 @@ using namespace detail;
 
 namespace {
 
-DropoutAttributes attributes_of(double p, Generator& generator, std::int64_t elements) {
-  const std::uint64_t first = generator.take(static_cast<std::uint64_t>(elements));
+DropoutAttributes attributes_of(double p, Generator* generator, std::int64_t elements) {
+  const auto [key, first] = take_numbers(generator, static_cast<std::uint64_t>(elements));
   const double last = std::clamp(p * 0x1p32 - 1, 0.0, 0x1p32 - 1);
-  return {.seed = key_of(generator),
+  return {.seed = key,
           .first_block = first,
           .scale = p < 1 ? 1 / (1 - p) : 0,
           .last_dropped = static_cast<std::uint32_t>(last)};
@@ -47,8 +47,7 @@ Tensor dropout(const Arg& x, double p, Generator* generator) {
   if (!(p >= 0 && p <= 1))
     throw_error("dropout", fmt::format("p must be in [0, 1], got {}; x {}", p, impl.shape.str()));
   if (p == 0) return x;
-  Generator& numbers = generator != nullptr ? *generator : default_generator();
-  return dropped(x, new_like(x), attributes_of(p, numbers, impl.shape.numel()), x.where());
+  return dropped(x, new_like(x), attributes_of(p, generator, impl.shape.numel()), x.where());
 }
 
 }  // namespace asyncgrad

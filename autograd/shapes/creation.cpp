@@ -55,10 +55,9 @@ Tensor random(const char* operation, Op op, const Shape& shape, double low, doub
     return random(operation, op, shape, low, high, wide, where).to(bfloat16, where);
   }
   Tensor out = make_tensor(shape, options.dtype, options.device);
-  Generator& generator = options.generator != nullptr ? *options.generator : default_generator();
   const std::uint64_t words_each = options.dtype == DType::float64 ? 2 : 1;
-  const std::uint64_t first = generator.take(static_cast<std::uint64_t>(shape.numel()) * words_each);
-  submit(op, {writes(out)}, RandomAttributes{key_of(generator), first, low, high}, where);
+  const auto [key, first] = take_numbers(options.generator, static_cast<std::uint64_t>(shape.numel()) * words_each);
+  submit(op, {writes(out)}, RandomAttributes{key, first, low, high}, where);
   return out;
 }
 
@@ -66,9 +65,8 @@ Tensor random(const char* operation, Op op, const Shape& shape, double low, doub
 Tensor integers(Op op, const Shape& shape, std::int64_t low, std::uint64_t span, const RandomIntegerOptions& options,
                 Location where) {
   Tensor out = make_tensor(shape, int64, options.device);
-  Generator& generator = options.generator != nullptr ? *options.generator : default_generator();
-  const std::uint64_t first = generator.take(2 * static_cast<std::uint64_t>(shape.numel()));
-  submit(op, {writes(out)}, RandintAttributes{key_of(generator), first, low, span}, where);
+  const auto [key, first] = take_numbers(options.generator, 2 * static_cast<std::uint64_t>(shape.numel()));
+  submit(op, {writes(out)}, RandintAttributes{key, first, low, span}, where);
   return out.to(options.dtype, where);
 }
 
@@ -128,6 +126,7 @@ Tensor eye(std::int64_t rows, std::int64_t columns, std::int64_t diagonal, Tenso
   if (rows < 0 || columns < 0) {
     throw_error("eye", fmt::format("extents must not be negative, got ({}, {})", rows, columns));
   }
+  checked_value_bytes({rows, columns}, options.dtype);
   const std::int64_t first = std::clamp(diagonal, -rows, columns);  // beyond them nothing is 1
   const TensorOptions indices{.dtype = int64, .device = options.device};
   const Tensor row = arange(first, first + rows, 1, indices, where).reshape({rows, 1}, where);

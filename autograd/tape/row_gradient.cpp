@@ -32,7 +32,10 @@ void RowGradient::add(const Tensor& indices, const Tensor& dy) {
 }
 
 void RowGradient::move_to(const Tensor& dx) {
-  for (const Part& part : parts_) add_rows(dx, part.indices, part.rows, Location());
+  // One by one: a part that has been queued is not queued again if the next one cannot be.
+  for (; !parts_.empty(); parts_.erase(parts_.begin())) {
+    add_rows(dx, parts_.front().indices, parts_.front().rows, Location());
+  }
   clear();
 }
 

@@ -56,7 +56,8 @@ Engine::Engine() : options_(options_from_environment()) {
   load_unwinder();
   failures_.hold_at_fork();
   ForkLocks::add(options_lock_, ForkLocks::Kind::innermost);
-  set_up(make_ring(options_));
+  const DeviceSet::Wanted devices = devices_.wanted(options_.cpu_parts);
+  set_up(devices, make_ring(options_));
 }
 
 void end_work_before_statics() { Engine::end_before_statics(); }
@@ -118,9 +119,9 @@ bool Engine::make_ring(const EngineOptions& options) {
 
 // While nothing is queued and no thread of an executor runs. A device that does not come into use again is no reason to
 // leave the rest undone.
-void Engine::set_up(bool has_new_ring) {
+void Engine::set_up(const DeviceSet::Wanted& devices, bool has_new_ring) {
   queue_.set_up(has_new_ring);
-  const std::exception_ptr refusal = devices_.set_up(queue_.next_number());
+  const std::exception_ptr refusal = devices_.set_up(devices, queue_.next_number());
   queue_.begin_dry_run(devices_.all());
   const bool is_dry = options_.schedule == Schedule::dry_run;
   if (options_.recompute_to_fit) {
@@ -137,13 +138,14 @@ void Engine::set_options(const EngineOptions& options) {
   const Planner* const planner = Planner::get();
   if (wanted.schedule == Schedule::dry_run && planner != nullptr) planner->check_nothing_is_absent();
   const Executors::Replacement replacement(executors_);
-  // Before the options change: it may be large, and then memory may be refused.
+  // Before the options change: memory may be refused.
+  const DeviceSet::Wanted devices = devices_.wanted(wanted.cpu_parts);
   const bool has_new_ring = make_ring(wanted);
   {
     const SpinLockGuard lock(options_lock_);
     options_ = wanted;
   }
-  set_up(has_new_ring);
+  set_up(devices, has_new_ring);
 }
 
 DeviceState& Engine::add_device(Device device) {
@@ -176,7 +178,7 @@ void Engine::replace_backend(DeviceType type, const Backend* backend) {
   const Idle idle(queue_);
   const Executors::Replacement replacement(executors_);
   devices_.replace_backend(type, backend);
-  set_up(false);
+  set_up(devices_.wanted(options_.cpu_parts), false);
 }
 
 void Engine::compute_before_exit() {

@@ -76,7 +76,7 @@ class Engine final {
   Engine();
   // No other thread has the engine yet, or the caller has the lock.
   bool make_ring(const EngineOptions& options) ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS;
-  void set_up(bool has_new_ring) ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS;
+  void set_up(const DeviceSet::Wanted& devices, bool has_new_ring) ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS;
   static void before_fork() ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS;  // it returns with a lock, which the other gives back
   static void after_fork(bool in_child) ASYNCGRAD_NO_THREAD_SAFETY_ANALYSIS;
   static void end_at_exit();

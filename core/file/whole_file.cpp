@@ -52,7 +52,7 @@ WholeFile::WholeFile(const char* operation, const std::string& path) : name_{ope
     }
   }
   target_ = without_links(path);
-  create_temporary();
+  create_temporary(exists ? status.st_mode & 0777 : 0666);
   if (exists) fchmod(file_.number(), status.st_mode & 07777);  // may be refused: then it has the usual permissions
 }
 
@@ -61,12 +61,12 @@ WholeFile::~WholeFile() {
 }
 
 // Creates a file under a random name. O_EXCL: it does not follow a link that another process put there.
-void WholeFile::create_temporary() {
+void WholeFile::create_temporary(mode_t mode) {
   do {
     std::uint64_t number = 0;
     if (getrandom(&number, sizeof number, 0) < 0) name_.fail_to("write", errno);
     std::string path = fmt::format("{}/.asyncgrad-{:016x}", folder_of(target_), number);
-    file_ = Descriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    file_ = Descriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
     if (file_.is_open()) temporary_ = std::move(path);
   } while (!file_.is_open() && errno == EEXIST);
   if (!file_.is_open()) name_.fail_to("write", errno);
@@ -77,16 +77,24 @@ void WholeFile::write(const void* bytes, std::size_t count) {
 }
 
 void WholeFile::commit() {
-  if (!temporary_.empty() && !sync(file_.number())) name_.fail_to("write", errno);
-  if (!file_.close()) name_.fail_to("write", errno);
-  if (temporary_.empty()) return;
-  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) name_.fail_to("write", errno);
-  temporary_.clear();
+  finish();
+  put_in_place();
   sync_folder();
 }
 
-// After this the file also survives a loss of power under its name.
+void WholeFile::finish() {
+  if (!temporary_.empty() && !sync(file_.number())) name_.fail_to("write", errno);
+  if (!file_.close()) name_.fail_to("write", errno);
+}
+
+void WholeFile::put_in_place() {
+  if (temporary_.empty()) return;
+  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) name_.fail_to("write", errno);
+  temporary_.clear();
+}
+
 void WholeFile::sync_folder() const {
+  if (target_.empty()) return;
   const Descriptor folder(open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder.is_open() && errno == EACCES) return;  // a folder that may be written, but not read
   if (!folder.is_open() || !sync(folder.number())) name_.fail_to("put on the disk the folder of", errno);

@@ -69,11 +69,15 @@ class WriteCall {
   // Absolute: the program may go to another folder before the file is written.
   std::string path() const { return path_.string(); }
   void commit(detail::WholeFile& file) const {
-    const detail::MutexLock lock(mutex);
-    std::uint64_t& latest = calls_of[key_].latest;
-    if (number_ < latest) return;
-    file.commit();
-    latest = number_;
+    file.finish();
+    {
+      const detail::MutexLock lock(mutex);  // which nobody holds while a disk is busy
+      std::uint64_t& latest = calls_of[key_].latest;
+      if (number_ < latest) return;
+      file.put_in_place();
+      latest = number_;
+    }
+    file.sync_folder();
   }
 
  private:

@@ -25,6 +25,10 @@ std::vector<double> shares_of(const Indices& order, std::size_t count) {
   return shares;
 }
 
+TEST(Shuffled, RefusesANegativeCount) {
+  EXPECT_EQ(message_of([] { shuffled(-1, 0, 0); }), "[shuffled] the number of items must be at least 0, got -1");
+}
+
 TEST(Weighted, DrawsInProportionToTheWeights) {
   const std::vector<double> weights{1, 0, 2, 5};
   const Indices order = weighted(weights, {.samples = 40000, .seed = 1})(4, 0);

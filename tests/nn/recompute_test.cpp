@@ -1,6 +1,8 @@
 // The same bits as without recompute(), in less memory.
 #include "asyncgrad/nn/recompute.h"
 
+#include <thread>
+
 #include "tests/autograd/support.h"
 #include "tests/nn/layer_cases.h"
 
@@ -55,6 +57,31 @@ Bits bits_of(nn::Sequential& net, const Layer& layer, Generator* generator = nul
   for (const Tensor& parameter : nn::parameters(net)) bits.push_back(parameter.grad().to_vector<float>());
   if (generator != nullptr) bits.push_back(randn({2}, {.generator = generator}).to_vector<float>());
   return bits;
+}
+
+// Where the gradients are computed, the first computation's generator may be another one, or no more.
+TEST(Recompute, TakesItsRandomNumbersAgainWhateverHasBecomeOfTheGenerator) {
+  const auto layer = [](const Arg& h) { return dropout(h * asyncgrad::uniform(h->shape()), 0.5); };
+  const auto gradient = [&](bool is_recomputed, auto&& between) {
+    const Tensor x = parameter(ones({100}));
+    Tensor y;
+    {
+      Generator generator(3);
+      const GeneratorScope scope(generator);
+      y = sum(is_recomputed ? recompute(layer, x) : layer(x));
+    }
+    between(y);
+    return x.grad().to_vector<float>();
+  };
+  const auto expected = gradient(false, [](const Tensor& y) { y.backward(); });
+  EXPECT_EQ(gradient(true, [](const Tensor& y) { y.backward(); }), expected);
+  EXPECT_EQ(gradient(true,
+                     [](const Tensor& y) {
+                       manual_seed(99);
+                       y.backward();
+                     }),
+            expected);
+  EXPECT_EQ(gradient(true, [](const Tensor& y) { std::jthread([&] { y.backward(); }); }), expected);
 }
 
 TEST(Recompute, HasTheSameBits) {
@@ -239,10 +266,10 @@ TEST(Recompute, RefusesWhatWouldGiveWrongGradients) {
   const Tensor other = sum(
       recompute([&](const Arg& h) { return std::exchange(is_first, false) ? h * asyncgrad::uniform({2}) : h * 2; }, x));
   EXPECT_TRUE(has_parts(message_of([&] { other.backward(); }), {"[random]", "fewer random numbers"}));
-  const Tensor seeded = sum(recompute([&](const Arg& h) { return h * asyncgrad::uniform({2}); }, x));
-  manual_seed(99);
+  Generator generator(3);
+  const Tensor seeded = sum(recompute([&](const Arg& h) { return h * static_cast<double>(generator.take(1)); }, x));
+  generator = Generator(99);
   EXPECT_TRUE(has_parts(message_of([&] { seeded.backward(); }), {"[random]", "was seeded in between"}));
-  manual_seed(0);
 
   const Tensor h = x * 1;
   EXPECT_TRUE(has_parts(message_of([&] {

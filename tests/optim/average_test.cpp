@@ -45,6 +45,10 @@ TEST(WeightAverage, SwapsAndSwapsBack) {
 TEST(WeightAverage, RefusesWhatMakesNoSense) {
   EXPECT_EQ(message_of([] { WeightAverage({}); }), "[WeightAverage] needs at least one parameter, got none");
   EXPECT_THAT(message_of([] { WeightAverage({ones({1})}, {.decay = 1}); }), testing::HasSubstr("decay"));
+  EXPECT_EQ(message_of([] {
+              WeightAverage({ones({2}), ones({3}, {.dtype = bfloat16})});
+            }),
+            "[WeightAverage] averages float32 and float64, got bfloat16 (3)");
   const Tensor w = ones({2});
   EXPECT_EQ(message_of([&] {
               WeightAverage({w, ones({3}), w});

@@ -89,6 +89,10 @@ TEST(Schedule, WhatMakesNoSenseIsRefused) {
   EXPECT_EQ(message_of([&] { schedule.step(); }), "[Schedule] the factor must be finite and not negative, got -0.5");
   EXPECT_EQ(schedule.count(), 1);
   EXPECT_EQ(sgd.lr(), 0.125);
+  sgd.add_group({leaf({1})}, {.lr = 1e300});
+  Schedule rising(sgd, [](std::int64_t step) { return std::pow(1e10, static_cast<double>(step)); });
+  EXPECT_THAT(message_of([&] { rising.step(); }), HasSubstr("[Schedule] the learning rate must be finite"));
+  EXPECT_EQ(sgd.lr(0), 0.125);  // as it was
 }
 
 }  // namespace

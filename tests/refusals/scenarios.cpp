@@ -112,6 +112,11 @@ void keep_small_budget() {
 }
 void use_two_parts() { set_engine_options({.workers = 2, .cpu_parts = 2}); }
 
+void set_other_options() {
+  set_engine_options({.workers = 3, .queue_capacity = 20'000, .inline_tiny = false, .cpu_parts = 3});
+  set_engine_options({.workers = 2, .inline_tiny = false, .cpu_parts = 2});
+}
+
 void train_network_once() { static_cast<void>(train_network()); }
 void train_again_once() { static_cast<void>(train_again()); }
 void train_once() { static_cast<void>(train(1, Waits::at_end)); }
@@ -122,12 +127,18 @@ void train_and_multiply() {
   multiply();
 }
 double trained() { return train(1, Waits::at_end); }
+// Options may be set again where memory was refused.
+double trained_with_options() {
+  queue_everything();
+  return trained();
+}
 double trained_on_two_parts() { return train(2, Waits::at_end); }
 
 constexpr Scenario all[] = {
     {"warm", objects, false, use_two_workers, train_once, train_once, trained},
     {"waits", objects, false, use_two_workers, train_once, train_and_wait, trained},
     {"queued", objects, false, queue_everything, train_once, train_once, trained},
+    {"options", objects, false, queue_everything, train_once, set_other_options, trained_with_options},
     {"error", objects, false, queue_everything, train_once, fail, trained},
     {"error_at_call", objects, false, use_two_workers, train_once, fail, trained},
     {"edges", objects, false, use_two_workers, train_and_multiply, share_widely, trained},

@@ -16,44 +16,63 @@
 
 namespace asyncgrad::detail {
 
-std::exception_ptr DeviceSet::set_up(std::uint64_t next) {
-  std::vector<DeviceState*> wanted;
+DeviceSet::Wanted DeviceSet::wanted(int cpu_parts) {
+  Wanted wanted;
   const Backend& cpu = *make_backend(DeviceType::cpu);
-  for (int part = 0; part < options_.cpu_parts; ++part) {
-    wanted.push_back(&Devices::make_state({DeviceType::cpu, part}, cpu, context_.failures));
+  for (int part = 0; part < cpu_parts; ++part) {
+    wanted.all.push_back(&Devices::make_state({DeviceType::cpu, part}, cpu, context_.failures));
   }
   for (DeviceState* device : devices_) {
-    if (device->is_asynchronous) wanted.push_back(device);
+    if (device->is_asynchronous) wanted.all.push_back(device);
   }
   // A thread that has prepared for a source, or a collective, may be about to queue it.
-  std::vector<DeviceState*> with_sources, with_collectives;
-  for (DeviceState* device : wanted) {
-    if (device->sources.load(std::memory_order_relaxed) != nullptr) with_sources.push_back(device);
-    if (device->collectives.load(std::memory_order_relaxed) != nullptr) with_collectives.push_back(device);
+  for (DeviceState* device : wanted.all) {
+    if (device->sources.load(std::memory_order_relaxed) != nullptr) wanted.with_sources.push_back(device);
+    if (device->collectives.load(std::memory_order_relaxed) != nullptr) wanted.with_collectives.push_back(device);
   }
-  devices_.reserve(wanted.size());  // memory is refused before anything has changed
+  devices_.reserve(wanted.all.size());  // so that set_up() asks for no memory before it has made a device
+  return wanted;
+}
+
+std::exception_ptr DeviceSet::set_up(const Wanted& wanted, std::uint64_t next) {
   // Those that stay can be found all the time.
   for (DeviceState* device : devices_) {
-    if (std::ranges::find(wanted, device) == wanted.end()) Devices::remove(*device);
+    if (std::ranges::find(wanted.all, device) == wanted.all.end()) Devices::remove(*device);
   }
   context_.executors.clear();
   devices_.clear();
 
   std::exception_ptr refusal;
-  Order* const only = wanted.size() == 1 ? &context_.ring.order() : nullptr;
-  for (DeviceState* device : wanted) {
+  Order* const only = wanted.all.size() == 1 ? &context_.ring.order() : nullptr;
+  const auto unless_refused = [&](const auto& step) {
     try {
+      step();
+      return true;
+    } catch (...) {
+      if (refusal == nullptr) refusal = std::current_exception();
+      return false;
+    }
+  };
+  for (DeviceState* device : wanted.all) {
+    const bool is_made = unless_refused([&] {
       device->set_order(only, context_.ring.slots(), next);
       set_up(*device);
-      devices_.push_back(device);
-      Devices::add(*device);
-    } catch (...) {
+    });
+    if (!is_made) {
       Devices::remove(*device);
-      if (refusal == nullptr) refusal = std::current_exception();
+      continue;
     }
+    devices_.push_back(device);
+    Devices::add(*device);
+    const auto is_in = [device](const std::vector<DeviceState*>& some) {
+      return std::ranges::find(some, device) != some.end();
+    };
+    // Where this is refused, the next source or collective makes them.
+    unless_refused([&] {
+      if (is_in(wanted.with_sources)) add_sources(*device, next);
+      if (is_in(wanted.with_collectives)) add_collectives(*device, device->collective_threads, next);
+    });
   }
-  for (DeviceState* device : with_sources) add_sources(*device, next);
-  for (DeviceState* device : with_collectives) add_collectives(*device, device->collective_threads, next);
   return refusal;
 }
 

@@ -22,10 +22,16 @@ class DeviceSet {
   DeviceSet(const ExecutorContext& context, const EngineOptions& options) : context_(context), options_(options) {}
 
   std::span<DeviceState* const> all() const { return devices_; }
-  // Sets up all devices anew: the parts of the CPU, and the others that were in use. The ring has been made, and `next`
-  // is the next number in the order of the program. Returns the Error of a device that does not come into use again: the
-  // others are, and whatever asks for that one next tries again.
-  [[nodiscard]] std::exception_ptr set_up(std::uint64_t next);
+  // The devices that are to be in use: the parts of the CPU, and the others that are in use now.
+  struct Wanted {
+    std::vector<DeviceState*> all, with_sources, with_collectives;
+  };
+  // May throw std::bad_alloc, with nothing changed.
+  Wanted wanted(int cpu_parts);
+  // Sets up these devices anew. The ring has been made, and `next` is the next number in the order of the program. Returns
+  // the error of a device that does not come into use again: the others are, and whatever asks for that one next tries
+  // again.
+  [[nodiscard]] std::exception_ptr set_up(const Wanted& wanted, std::uint64_t next);
   // Takes another device into use. Throws Error, with nothing changed, if there is none of that name.
   DeviceState& add(Device device, std::uint64_t next);
   // Makes the executor of a CPU part's sources. Throws Error, with nothing changed but the device's order.
@@ -33,7 +39,7 @@ class DeviceSet {
   // The same for collectives, of which `threads` may run at once.
   void add_collectives(DeviceState& device, int threads, std::uint64_t next);
   // Puts a backend in place of the library's, for tests; null brings the library's back. Devices of the type are
-  // not in use any more; set_up() has to follow.
+  // not in use any more; wanted() and set_up() have to follow.
   void replace_backend(DeviceType type, const Backend* backend);
 
  private:

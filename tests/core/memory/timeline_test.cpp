@@ -22,6 +22,18 @@ std::int64_t largest(const std::vector<LiveBytesTimeline::Sample>& samples) {
   return bytes;
 }
 
+TEST(LiveBytesTimeline, OutlivesItsPartOfTheCpu) {
+  const EngineOptions before = engine_options();
+  set_engine_options({.cpu_parts = 2});
+  {
+    const LiveBytesTimeline timeline("cpu:1");
+    ones({1000}, {.device = "cpu:1"}).wait();
+    set_engine_options({.cpu_parts = 1});
+    EXPECT_GE(largest(timeline.samples()), 4000);
+  }
+  set_engine_options(before);
+}
+
 TEST(LiveBytesTimeline, IsOneAtATime) {
   {
     const LiveBytesTimeline first;
