@@ -187,7 +187,8 @@ TEST(Types, OfStorageDoNotCompute) {
             "[multiply] bfloat16 is for storage: x bfloat16 (2); x.to(ag::float32) converts it");
   EXPECT_EQ(message_of([&] { exp(half); }),
             "[exp] bfloat16 is for storage: x bfloat16 (2); x.to(ag::float32) converts it");
-  EXPECT_EQ(message_of([&] { bytes == 1; }), "[equal] uint8 is for storage: x uint8 (2); x.to(ag::int64) converts it");
+  EXPECT_EQ(message_of([&] { equal(bytes, 1); }),
+            "[equal] uint8 is for storage: x uint8 (2); x.to(ag::int64) converts it");
   EXPECT_EQ(message_of([&] { bytes + ones({2}, {.dtype = boolean}); }),
             "[add] uint8 is for storage: x uint8 (2); x.to(ag::int64) converts it");
   EXPECT_EQ(message_of([&] { bytes + half; }),

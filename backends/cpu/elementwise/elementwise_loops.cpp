@@ -118,8 +118,8 @@ constexpr LoopTable table(std::index_sequence<I...>) {
   return {loop_of<std::tuple_element_t<I, formulas::Formulas>, T, Out>()...};
 }
 template <class T>
-constexpr ElementwiseLoops<T> functions{table<T, T>(std::make_index_sequence<formulas::count>()),
-                                        table<T, std::uint8_t>(std::make_index_sequence<formulas::count>())};
+static constexpr ElementwiseLoops<T> functions{table<T, T>(std::make_index_sequence<formulas::count>()),
+                                               table<T, std::uint8_t>(std::make_index_sequence<formulas::count>())};
 FloatingLoops<ElementwiseLoops> elementwise_loops() { return {functions<float>, functions<double>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE

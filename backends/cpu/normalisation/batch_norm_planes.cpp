@@ -241,7 +241,7 @@ void backward(const BatchNormBlock<T>& b) {
 }
 
 template <class T>
-constexpr BatchNormPlanes<T> functions{forward<T>, backward<T>};
+static constexpr BatchNormPlanes<T> functions{forward<T>, backward<T>};
 FloatingLoops<BatchNormPlanes> batch_norm_planes() { return {functions<float>, functions<double>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE

@@ -109,7 +109,7 @@ void backward(const GroupNormBlock<T>& b) {
 }
 
 template <class T>
-constexpr GroupNormPlanes<T> functions{forward<T>, backward<T>};
+static constexpr GroupNormPlanes<T> functions{forward<T>, backward<T>};
 FloatingLoops<GroupNormPlanes> group_norm_planes() { return {functions<float>, functions<double>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE

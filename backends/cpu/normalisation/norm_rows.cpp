@@ -104,7 +104,7 @@ void backward(const NormBlock<T>& b) {
 }
 
 template <class T>
-constexpr NormRows<T> functions{forward<T>, backward<T>};
+static constexpr NormRows<T> functions{forward<T>, backward<T>};
 FloatingLoops<NormRows> norm_rows() { return {functions<float>, functions<double>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE

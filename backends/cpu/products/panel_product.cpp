@@ -258,7 +258,7 @@ void finish_block(const PanelProduct<T>& p) {
 }
 
 template <class T>
-constexpr PanelLoops<T> functions{product<T>, finish_block<T>};
+static constexpr PanelLoops<T> functions{product<T>, finish_block<T>};
 FloatingLoops<PanelLoops> panel_loops() { return {functions<float>, functions<double>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE

@@ -168,7 +168,7 @@ void sum_columns(const Strip<T>& strip, T* out, bool from_end) {
 }
 
 template <class T>
-constexpr CumsumLoops<T> functions{sum_rows<T>, sum_columns<T>};
+static constexpr CumsumLoops<T> functions{sum_rows<T>, sum_columns<T>};
 ArithmeticLoops<CumsumLoops> cumsum_loops() { return {functions<float>, functions<double>, functions<std::int64_t>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE

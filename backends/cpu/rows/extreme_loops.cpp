@@ -82,8 +82,8 @@ void extreme_columns(const Strip<T>& strip, T* HWY_RESTRICT out) {
 }
 
 template <class T>
-constexpr ExtremeLoops<T> functions{.max = {extreme_rows<true, T>, extreme_columns<true, T>},
-                                    .min = {extreme_rows<false, T>, extreme_columns<false, T>}};
+static constexpr ExtremeLoops<T> functions{.max = {extreme_rows<true, T>, extreme_columns<true, T>},
+                                           .min = {extreme_rows<false, T>, extreme_columns<false, T>}};
 ArithmeticLoops<ExtremeLoops> extreme_loops() { return {functions<float>, functions<double>, functions<std::int64_t>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE

@@ -18,7 +18,7 @@ namespace asyncgrad::detail::HWY_NAMESPACE {
 
 constexpr std::int64_t block_rows = prod_grad_block_rows;
 
-std::int64_t blocks_of(std::int64_t rows) { return divided_up(rows, block_rows); }
+static std::int64_t blocks_of(std::int64_t rows) { return divided_up(rows, block_rows); }
 
 // For each column, behind[b] gets the product of the elements from block b on, for blocks from `first` on, and 1 for the
 // one behind the last.
@@ -146,7 +146,7 @@ void rows_grad(const Strip<T>& x, const T* dy, T* dx, double* behind) {
 }
 
 template <class T>
-constexpr ProdGradLoops<T> functions{rows_grad<T>, columns_grad<T>};
+static constexpr ProdGradLoops<T> functions{rows_grad<T>, columns_grad<T>};
 FloatingLoops<ProdGradLoops> prod_grad_loops() { return {functions<float>, functions<double>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE

@@ -102,7 +102,7 @@ void prod_columns(const Strip<T>& strip, T* out) {
 }
 
 template <class T>
-constexpr ProdLoops<T> functions{
+static constexpr ProdLoops<T> functions{
     .whole = {prod_rows<T>, prod_columns<T>}, .row_block = prod_row_block<T>, .column_block = prod_column_block<T>};
 ArithmeticLoops<ProdLoops> prod_loops() { return {functions<float>, functions<double>, functions<std::int64_t>}; }
 

@@ -326,12 +326,12 @@ void cross_entropy_grad(const SoftmaxLines<T>& rows, const std::int64_t* labels)
 }
 
 template <class T>
-constexpr SoftmaxRows<T> functions{each_line<Softmax<T>, T>,
-                                   each_line<SoftmaxGrad<T>, T>,
-                                   each_line<LogSoftmax<T>, T>,
-                                   each_line<LogSoftmaxGrad<T>, T>,
-                                   cross_entropy<T>,
-                                   cross_entropy_grad<T>};
+static constexpr SoftmaxRows<T> functions{each_line<Softmax<T>, T>,
+                                          each_line<SoftmaxGrad<T>, T>,
+                                          each_line<LogSoftmax<T>, T>,
+                                          each_line<LogSoftmaxGrad<T>, T>,
+                                          cross_entropy<T>,
+                                          cross_entropy_grad<T>};
 FloatingLoops<SoftmaxRows> softmax_rows() { return {functions<float>, functions<double>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE

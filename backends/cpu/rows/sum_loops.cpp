@@ -154,11 +154,11 @@ void sum_row_block(const T* x, std::int64_t n, Total<T>* part) {
 }
 
 template <bool Squares, class T>
-constexpr SumStripLoops<T> loops_of{sum_rows<Squares, T>, sum_columns<Squares, T>, sum_row_block<Squares, T>,
-                                    sum_column_block<Squares, T>};
+static constexpr SumStripLoops<T> loops_of{sum_rows<Squares, T>, sum_columns<Squares, T>, sum_row_block<Squares, T>,
+                                           sum_column_block<Squares, T>};
 
 template <class T>
-constexpr SumLoops<T> functions{.sum = loops_of<false, T>, .sum_of_squares = loops_of<true, T>};
+static constexpr SumLoops<T> functions{.sum = loops_of<false, T>, .sum_of_squares = loops_of<true, T>};
 ArithmeticLoops<SumLoops> sum_loops() { return {functions<float>, functions<double>, functions<std::int64_t>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE

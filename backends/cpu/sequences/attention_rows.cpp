@@ -88,7 +88,7 @@ void scale_and_add(T* out, T factor, const T* more, std::int64_t n) {
 }
 
 template <class T>
-constexpr AttentionRows<T> functions{powers<T>, shares<T>, gradients<T>, scale_and_add<T>, scale<T>, row_dot<T>};
+static constexpr AttentionRows<T> functions{powers<T>, shares<T>, gradients<T>, scale_and_add<T>, scale<T>, row_dot<T>};
 FloatingLoops<AttentionRows> attention_rows() { return {functions<float>, functions<double>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE

@@ -159,7 +159,7 @@ void cell_grad(RecurrentKind kind, const CellGradRow<T>& row) {
 }
 
 template <class T>
-constexpr RecurrentRows<T> functions{cell<T>, cell_grad<T>};
+static constexpr RecurrentRows<T> functions{cell<T>, cell_grad<T>};
 FloatingLoops<RecurrentRows> recurrent_rows() { return {functions<float>, functions<double>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE

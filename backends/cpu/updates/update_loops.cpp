@@ -96,7 +96,7 @@ constexpr UpdateLoops<T> loops_of(std::index_sequence<I...>) {
   return {{loop<std::tuple_element_t<I, rules::Rules>, T>...}};
 }
 template <class T>
-constexpr UpdateLoops<T> functions = loops_of<T>(std::make_index_sequence<rules::count>());
+static constexpr UpdateLoops<T> functions = loops_of<T>(std::make_index_sequence<rules::count>());
 FloatingLoops<UpdateLoops> update_loops() { return {functions<float>, functions<double>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE

@@ -62,7 +62,7 @@ HWY_INLINE void add_weight(const LaneProduct& p, const LaneTap* taps, std::int64
 }
 
 // Blocks are about as large, as a small one waits for each of its sums.
-constexpr std::int64_t blocks_of(std::int64_t count) { return divided_up(count, max_sums); }
+static constexpr std::int64_t blocks_of(std::int64_t count) { return divided_up(count, max_sums); }
 
 template <class T>
 void outputs(const LaneProduct& p, const T* x, const T* w, const T* initial, T* out) {

@@ -341,7 +341,7 @@ void mean_grad(const PoolPlane& plane, std::int64_t count, const T* dy, T* dx, s
 }
 
 template <class T>
-constexpr PoolPlanes<T> functions{max<T>, max_at<T>, mean<T>, mean_grad<T>};
+static constexpr PoolPlanes<T> functions{max<T>, max_at<T>, mean<T>, mean_grad<T>};
 FloatingLoops<PoolPlanes> pool_planes() { return {functions<float>, functions<double>}; }
 
 }  // namespace asyncgrad::detail::HWY_NAMESPACE

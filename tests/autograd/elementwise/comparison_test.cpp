@@ -50,11 +50,11 @@ TEST(Comparison, Broadcasts) {
   EXPECT_EQ((x > y).shape(), Shape(3, 2));
   EXPECT_EQ(bools(x > y), (Bools{false, false, true, false, true, true}));
   EXPECT_EQ((zeros({0, 3}) < ones({3})).shape(), Shape(0, 3));
-  EXPECT_EQ(message_of([&] { ones({2}) < ones({3}); }),
+  EXPECT_EQ(message_of([&] { less(ones({2}), ones({3})); }),
             "[less] shapes do not broadcast: x (2), y (3); from the last axis on, extents are to be equal or 1");
-  EXPECT_EQ(message_of([&] { ones({2}) < ones({2}, {.dtype = int64}); }),
+  EXPECT_EQ(message_of([&] { less(ones({2}), ones({2}, {.dtype = int64})); }),
             "[less] types differ: x float32 (2), y int64 (2); y.to(ag::float32) converts y");
-  EXPECT_EQ(message_of([&] { ones({2}, {.dtype = int64}) < 0.5; }), "[less] int64 cannot hold 0.5; float32 does");
+  EXPECT_EQ(message_of([&] { less(ones({2}, {.dtype = int64}), 0.5); }), "[less] int64 cannot hold 0.5; float32 does");
 }
 
 // The tensors are long enough for whole vectors, several tiles and a rest.

@@ -307,8 +307,9 @@ TEST_P(CudaFaultSweep, OfCuda) {
   Values expected;
   const Calls calls = calls_of(GetParam(), expected);
   static Turns turns(statuses);
-  for (const auto& [function, number] : calls) {
-    for (const int index : indices_of(function, number)) {
+  for (const auto& call : calls) {
+    const std::string& function = call.first;
+    for (const int index : indices_of(function, call.second)) {
       if (HasFailure()) break;
       const bool is_every_one = is_complete && index == 0 && is_first_to_call(GetParam(), function);
       const std::vector<cudaError_t> tried = is_every_one  ? turns.all()
@@ -335,8 +336,9 @@ TEST_P(CudaFaultSweep, OfCublasLt) {
   emulator::set_faults({});
   calls_of(GetParam(), expected);
   static std::size_t next = 0;
-  for (const auto& [function, number] : emulator::cublaslt_calls()) {
-    for (int index = 0; index < std::min(number, tries) && !HasFailure(); ++index) {
+  for (const auto& call : emulator::cublaslt_calls()) {
+    const std::string& function = call.first;
+    for (int index = 0; index < std::min(call.second, tries) && !HasFailure(); ++index) {
       with_faults([&] {
         for (std::size_t i = 0; i < (is_complete ? std::size(product_statuses) : 1); ++i) {
           const cublasStatus_t status = product_statuses[is_complete ? i : next++ % std::size(product_statuses)];

@@ -34,12 +34,10 @@ std::string one(const std::string& type, const std::string& shape, const std::st
 }
 
 TEST(SafetensorsHeader, NamesTensorsAndTheirPlaces) {
-  const Header header = parse_header(
-      R"( {"b": {"shape": [2, 3], "data_offsets": [8, 32], "dtype": "F32"},
+  const Header header = parse_header(&R"( {"b": {"shape": [2, 3], "data_offsets": [8, 32], "dtype": "F32"},
            "__metadata__": {"x": "y", "z": ""},
-           "a": {"dtype": "I64", "shape": [], "data_offsets": [0, 8]}}  )" +
-          1,
-      32, file);
+           "a": {"dtype": "I64", "shape": [], "data_offsets": [0, 8]}}  )"[1],
+                                     32, file);
   ASSERT_EQ(header.tensors.size(), 2u);
   EXPECT_EQ(header.tensors[0].name, "a");
   EXPECT_EQ(header.tensors[0].type, "I64");
