@@ -35,11 +35,11 @@ std::span<T> host_values(const Tensor& tensor) {
 }
 
 // A tensor on `device`, a part of the CPU, whose values are at `data`, row major, in memory that stays the caller's:
-// nothing is copied, memory figures and the budget do not count it, and operations in place write there. A bool is a byte
-// that is 0 or 1. `release` is
-// called when neither a handle nor a queued operation uses it any more, on any thread; it may not throw, wait or queue.
-// Null releases nothing. Does not block. Throws Error, and does not call `release`, for a device that is no part of the
-// CPU, for null `data` where there are elements, and for an address that is not aligned for the type.
+// nothing is copied, memory figures and the budget do not count it, and operations in place write there. A bool is a
+// byte that is 0 or 1. `release` is called when neither a handle nor a queued operation uses it any more, on any thread;
+// it may not throw, wait or queue. Null releases nothing. Does not block. Throws Error, and does not call `release`, for
+// a device that is no part of the CPU, for null `data` where there are elements, for an address that is not aligned for
+// the type, and for more memory than a machine can address.
 Tensor from_host_memory(void* data, DType dtype, const Shape& shape, std::function<void()> release,
                         Device device = DeviceType::cpu);
 

@@ -27,8 +27,7 @@ struct Outcome {
 
 // Runs a program to its end and blocks until then. If this process gets SIGINT or SIGTERM meanwhile, the program is
 // killed and this process ends with status 128 + signal; these signals' handlers, and SIGCHLD's default, stay. One
-// thread at a time may call it. Throws std::system_error if
-// the system has no files left.
+// thread at a time may call it. Throws std::system_error if the system has no files left.
 Outcome run_process(const Command& command);
 
 }  // namespace asyncgrad::experiment

@@ -73,10 +73,13 @@ namespace {
 void check_shapes(std::span<const NamedOperand> operands) {
   const Shape &x = operands[0].impl.shape, &targets = operands[1].impl.shape, &inputs = operands[2].impl.shape,
               &lengths = operands[3].impl.shape;
-  if (x.rank() == 3 && targets.rank() == 2 && targets[0] == x[1] && inputs == Shape{x[1]} && lengths == inputs) return;
-  throw_error("ctc", fmt::format("needs log_probabilities (T, N, C), targets (N, S), input_lengths (N) and "
-                                 "target_lengths (N), got {}",
-                                 shapes_str(operands)));
+  if (x.rank() != 3 || targets.rank() != 2 || targets[0] != x[1] || inputs != Shape{x[1]} || lengths != inputs) {
+    throw_error("ctc", fmt::format("needs log_probabilities (T, N, C), targets (N, S), input_lengths (N) and "
+                                   "target_lengths (N), got {}",
+                                   shapes_str(operands)));
+  }
+  constexpr int most = std::numeric_limits<int>::max();  // a sample is a tile of the kernel
+  if (x[1] > most) throw_error("ctc", fmt::format("takes at most {} samples at once, got {}", most, x[1]));
 }
 
 Tensor in_int64(const Arg& integers) {
@@ -122,10 +125,6 @@ Tensor ctc(const Arg& log_probabilities, const Arg& targets, const Arg& input_le
   check_devices("ctc", operands);
   check_dtype(Op::ctc, "ctc", operands[0]);
   check_shapes(operands);
-  if (operands[0].impl.shape[1] > std::numeric_limits<int>::max()) {
-    throw_error("ctc", fmt::format("takes at most {} samples at once, got {}", std::numeric_limits<int>::max(),
-                                   operands[0].impl.shape[1]));
-  }
   for (const NamedOperand& integers : std::span(operands).subspan(1)) {
     if (integers.impl.dtype == DType::int64 || is_narrow_index(integers.impl.dtype)) continue;
     throw_error("ctc",

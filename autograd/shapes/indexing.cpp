@@ -281,7 +281,7 @@ Tensor ravel_multi_index(TensorList list, const Shape& shape, Location where) {
   std::vector<OperandRef> operands{writes(places)};
   along.reserve(indices.size());
   for (const Tensor& index : indices) {
-    const Tensor wide = index.to(int64, where);
+    const Tensor wide = wide_indices(Arg(index, where));
     along.push_back(wide.shape() == common ? wide : expand(Arg(wide, where), common));
     operands.push_back(reads(along.back()));
   }

@@ -12,8 +12,8 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// Whether no other tensor shares the storage, and no tape has saved it. A handle that only serves to compute values again
-// does not count, so that the answer does not depend on the budget.
+// Whether no other tensor shares the storage, and no tape has saved it. A handle that only serves to compute values
+// again does not count, so that the answer does not depend on the budget.
 bool is_alone(const Tensor& tensor) {
   const Storage& storage = *tensor.impl()->storage;
   const Planner* const planner = Planner::get();
@@ -29,8 +29,11 @@ void check_writable(const char* operation, const Tensor& target, const Tensor& s
     throw_error(operation, fmt::format("{} is a leaf whose gradient is wanted; write it under {}", impl.shape.str(),
                                        no_grad_str()));
   }
-  if (is_alone(target)) target.impl()->is_view = false;  // what it was taken from is gone
   if (impl.is_view && (impl.node != nullptr || has_history(source))) {
+    if (is_alone(target)) {  // what it was taken from is gone
+      target.impl()->is_view = false;
+      return;
+    }
     throw_error(operation,
                 fmt::format("{} shares its storage with the tensor that it was taken from, whose history would miss "
                             "this; write that tensor, or a clone(), or under {}",

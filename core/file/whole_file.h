@@ -13,9 +13,9 @@
 namespace asyncgrad::detail {
 
 // Writes a temporary file, ".asyncgrad-…" in the folder of `path`, which commit() puts in the place of `path`. Until
-// then, and if anything fails before that, what was there stays as it was; only a process that is killed leaves the temporary file
-// behind. Symbolic links are followed, and the new file gets the permissions of the one that it replaces. A device or a
-// pipe has no content to lose and is written directly. Errors are thrown in the name of `operation`.
+// then, and if anything fails before that, what was there stays as it was; only a process that is killed leaves the
+// temporary file behind. Symbolic links are followed, and the new file gets the permissions of the one that it replaces.
+// A device or a pipe has no content to lose and is written directly. Errors are thrown in the name of `operation`.
 class WholeFile {
  public:
   // Throws Error if the file cannot be made, or if `path` is there and may not be written.

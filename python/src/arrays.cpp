@@ -12,6 +12,7 @@
 #include "asyncgrad/core/wait_hooks.h"
 #include "binding.h"
 #include "exports.h"
+#include "functions.h"
 #include "thread_end.h"
 
 namespace asyncgrad::python {
@@ -198,11 +199,9 @@ Tensor stacked(nb::handle list, Device device) {
   for (const nb::object& item : items_from(list, "tensors")) {
     tensors.push_back(array_copy(item, nb::none(), device));
   }
-  DType dtype = tensors.front().dtype();
-  for (const Tensor& tensor : tensors) dtype = promoted(dtype, tensor.dtype());
-  const Location where = here();
-  for (Tensor& tensor : tensors) tensor = to(Arg(tensor, where), dtype);
-  return stack(tensors, 0, where);
+  const Call call(tensor_type);
+  give_one_type(call, tensors);
+  return stack(tensors, 0, call.where());
 }
 
 }  // namespace

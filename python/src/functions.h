@@ -20,6 +20,13 @@ inline Tensor in_type(const Call& call, const Tensor& x, DType dtype) {
   return x.dtype() == dtype ? x : to(call.arg(x), dtype);
 }
 
+// Gives the tensors, of which there is one at least, the type that they have in common.
+inline void give_one_type(const Call& call, std::vector<Tensor>& tensors) {
+  DType dtype = tensors[0].dtype();
+  for (const Tensor& tensor : tensors) dtype = call.promoted(dtype, tensor.dtype());
+  for (Tensor& tensor : tensors) tensor = in_type(call, tensor, dtype);
+}
+
 // The generator that an argument names; null for None, which stands for the default one.
 inline Generator* generator_from(nb::handle object) {
   if (object.is_none()) return nullptr;

@@ -137,9 +137,7 @@ void bind_shapes(nb::module_& m, TensorClass& c) {
     }
     const Call call(type);
     if (tensors.empty()) throw_value_error("there are no tensors to join");
-    DType dtype = tensors[0].dtype();
-    for (const Tensor& tensor : tensors) dtype = call.promoted(dtype, tensor.dtype());
-    for (Tensor& tensor : tensors) tensor = in_type(call, tensor, dtype);
+    give_one_type(call, tensors);
     return call.result(join(tensors, axis, call.where()));
   };
   for (const char* name : {"concatenate", "concat"}) {

@@ -13,7 +13,8 @@ namespace asyncgrad::detail {
 
 namespace {
 
-// How many elements of each column are true. They are counted in bytes, over as many rows as these hold. Columns of narrow matrices are counted in several parts side by side, so that these rows are long.
+// How many elements of each column are true. They are counted in bytes, over as many rows as these hold. Columns of
+// narrow matrices are counted in several parts side by side, so that these rows are long.
 void count_true(const Strip<std::uint8_t>& strip, std::int64_t* counts) {
   const std::int64_t parts = rows_side_by_side(strip), width = parts * strip.columns, rows = strip.rows / parts;
   std::array<std::int64_t, strip_columns> totals;
