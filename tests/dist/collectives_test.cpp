@@ -119,9 +119,10 @@ TEST(Sum, TakesSeveralTensorsTogether) {
 
 TEST(Sum, IsCutIntoPieces) {
   const std::int64_t count = 2 * dist::max_piece_bytes / 4 + 5;
+  const std::vector<float> expected = expected_sum(3, count, 0);
   as_ranks(3, [&](const dist::World& world) {
     const Tensor total = dist::sum(tensor_of(count, world.rank()), world);
-    const bool is_equal = total.to_vector<float>() == expected_sum(3, count, 0);
+    const bool is_equal = total.to_vector<float>() == expected;
     EXPECT_TRUE(is_equal);
   });
 }

@@ -15,8 +15,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace asyncgrad::detail::HWY_NAMESPACE {
 
-// The most vectors of a row that is kept in registers.
-inline constexpr std::size_t most_row_vectors = 16;
+// The most vectors of a row that is kept in registers. Where a vector has one lane, such rows are turned.
+inline constexpr std::size_t most_row_vectors = HWY_TARGET == HWY_SCALAR ? 1 : 16;
 
 // A row of `vectors` vectors, which stays in registers; its last vector may have fewer elements than lanes. What it folds
 // has the bits that rows-inl.h says.

@@ -154,7 +154,11 @@ class FakeApi final : public detail::cuda::Api {
   std::map<cudaStream_t, std::unique_ptr<Nodes>> captures_;  // under way
   std::map<cudaGraph_t, std::unique_ptr<Nodes>> graphs_;
   std::map<cudaGraphExec_t, std::unique_ptr<Executable>> executables_;
-  std::map<const std::byte*, std::vector<std::byte>> pinned_;
+  struct Pinned {
+    std::unique_ptr<std::byte[]> memory;  // nobody writes it before it is used: it is large
+    std::size_t size = 0;
+  };
+  std::map<const std::byte*, Pinned> pinned_;
   std::map<const std::byte*, std::size_t> registered_;
   std::size_t registered_limit_ = SIZE_MAX;
   std::map<const void*, int> device_of_;  // of streams, events and pinned memory

@@ -48,7 +48,7 @@ void FakeApi::end_memory() {
 bool FakeApi::is_reachable(const void* begin, std::size_t size) const {
   const auto* const address = static_cast<const std::byte*>(begin);
   auto pinned = pinned_.upper_bound(address);
-  if (pinned != pinned_.begin() && address + size <= (--pinned)->first + pinned->second.size()) return true;
+  if (pinned != pinned_.begin() && address + size <= (--pinned)->first + pinned->second.size) return true;
   auto registered = registered_.upper_bound(address);
   if (registered != registered_.begin() && address + size <= (--registered)->first + registered->second) return true;
   const auto first = reinterpret_cast<CUdeviceptr>(begin) / page_bytes * page_bytes;
@@ -61,10 +61,11 @@ bool FakeApi::is_reachable(const void* begin, std::size_t size) const {
 cudaError_t FakeApi::allocate_host(void** memory, std::size_t size) {
   const std::lock_guard lock(mutex_);
   if (const cudaError_t status = status_of("allocate_host"); status != cudaSuccess) return status;
-  std::vector<std::byte> block(size);
-  *memory = block.data();
-  note_made(*memory);
-  pinned_[block.data()] = std::move(block);
+  auto block = std::make_unique_for_overwrite<std::byte[]>(size);
+  std::byte* const begin = block.get();
+  *memory = begin;
+  note_made(begin);
+  pinned_[begin] = {std::move(block), size};
   return cudaSuccess;
 }
 

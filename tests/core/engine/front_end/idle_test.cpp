@@ -41,7 +41,7 @@ class Repeating {
 };
 
 // A sanitizer slows threads that wait for each other most of all.
-constexpr int times = is_sanitized ? 8 : 300;
+constexpr int times = looks_for_races ? 4 : is_sanitized ? 8 : 300;
 
 // Some operations, of which the queue is never empty for long.
 constexpr int some = is_sanitized ? 100 : 500;

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/sanitizer.h"
+
 namespace asyncgrad::detail {
 namespace {
 
@@ -40,7 +42,7 @@ TEST(Refusals, OfWhatMayFitAtAnyMomentAskForNothing) {
 // Threads are refused and ask once more, as admission's do; others make room and look for refusals. A thread that is
 // refused waits until there is room or a call, and a lost call would hang the test.
 TEST(Refusals, LoseNoCall) {
-  constexpr int rounds = 20'000, refused_threads = 2;
+  constexpr int rounds = tests::is_sanitized ? 4000 : 20'000, refused_threads = 2;
   Refusals refusals;
   std::atomic<std::int64_t> room{0}, calls{0};
   std::atomic<int> running{refused_threads};
