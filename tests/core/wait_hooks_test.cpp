@@ -108,6 +108,15 @@ TEST_F(WaitHooksTest, AThreadThatComputesTilesAsksInBetween) {
   EXPECT_EQ(tiles_run.load(), tiles);
 }
 
+// Each round has two operations of several tiles. The thread that waits may finish the first one, and then leaves.
+TEST_F(WaitHooksTest, AThreadThatComputesATileWakesAnotherForWhatFollows) {
+  for (const Schedule schedule : {Schedule::oldest_first, Schedule::first_ready}) {
+    set_engine_options({.workers = 2, .schedule = schedule});
+    const Tensor x = ones({100'000});
+    for (int round = 0; round < (tests::is_sanitized ? 2000 : 20'000); ++round) (-(-x)).wait();
+  }
+}
+
 TEST_F(WaitHooksTest, AnInterruptedWaitLeavesTheWorkQueued) {
   interrupts = true;
   const Tensor x = held();

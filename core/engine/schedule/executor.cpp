@@ -218,8 +218,8 @@ int Executor::release(std::atomic<Edge*>& successors, Turn& turn) {
     if (is_own && is_left) has_left = true;
     if (is_own && !is_left) ++ready;
   }
-  // This thread goes on with one of them.
-  return has_left || turn.next != 0 || ready == 0 ? ready : ready - 1;
+  // A thread that goes on does so with one of them.
+  return has_left || turn.next != 0 || ready == 0 || !turn.goes_on ? ready : ready - 1;
 }
 
 bool Executor::is_oldest_of_device(const Operation& operation) {

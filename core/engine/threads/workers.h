@@ -22,6 +22,7 @@ struct Turn {
   std::uint64_t next = 0;            // ready, and not offered to others: what it runs next. 0: nothing
   bool was_long = false;             // the last operation that it ran
   int awaited_in_row = 0;            // see CpuExecutor::run_awaited()
+  bool goes_on = true;               // it looks for more after what it runs now
 };
 
 // The interface of an executor to its threads.
@@ -111,6 +112,7 @@ class Workers {
   struct Member {
     const Goal* goal = nullptr;        // of a thread that waits; null: a worker
     std::uint64_t limit = UINT64_MAX;  // it runs operations numbered up to here
+    bool goes_on = true;               // it runs more than one operation or tile
   };
   struct Worker {
     std::string name;
