@@ -90,7 +90,8 @@ struct CustomOptions {
   // drop them and run it again. Its captures live on for that. Not together with in_place.
   bool recomputable = false;
   Device device{};  // of the outputs, where there is no input; else they are where the inputs are
-  // On a GPU this runs once in place of the kernel: it puts its work on CustomCall::stream() and returns.
+  // On a GPU this runs once in place of the kernel, on the library's thread: it puts its work on CustomCall::stream() and
+  // returns. A LaunchGraph launches what comes before it and after it, and never records it.
   std::function<void(const CustomCall&)> cuda{};
 };
 

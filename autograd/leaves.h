@@ -1,4 +1,4 @@
-// Lists the leaves from which a tensor was computed.
+// Which tensors are leaves of a computation, and which are parameters.
 #pragma once
 
 #include <string>
@@ -13,5 +13,10 @@ namespace asyncgrad {
 // order of their first uses. If `known` are an optimiser's parameters, these are the leaves that it does not train; see
 // Optimizer::missing. Does not block. Throws Error if a backward() has dropped the tape.
 std::vector<std::string> missing_leaves(const Tensor& y, const std::vector<Tensor>& known);
+
+// Whether the gradient of x is wanted, or was before requires_grad_(false) froze it. Throws Error for Tensor{}.
+bool is_parameter(const Tensor& x);
+// Makes a copy of x a parameter if x is one, and frozen if x is. Throws as Tensor::requires_grad_ does.
+void require_as(const Tensor& x, Tensor& copy);
 
 }  // namespace asyncgrad

@@ -91,7 +91,7 @@ Tensor::Tensor(const Tensor& other) noexcept : impl_(other.impl_) {
   if (impl_ != nullptr) impl_->references.fetch_add(1, std::memory_order_relaxed);
 }
 
-Tensor& Tensor::operator=(const Tensor& other) noexcept {
+Tensor& Tensor::operator=(const Tensor& other) & noexcept {
   Tensor copy(other);
   std::swap(impl_, copy.impl_);
   return *this;

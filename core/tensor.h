@@ -60,8 +60,9 @@ class Tensor {
   Tensor() = default;
   Tensor(const Tensor& other) noexcept;
   Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
-  Tensor& operator=(const Tensor& other) noexcept;
-  Tensor& operator=(Tensor&& other) noexcept {
+  // Not of a temporary: `x(0) = y` would change nothing, x(0).copy_(y) does.
+  Tensor& operator=(const Tensor& other) & noexcept;
+  Tensor& operator=(Tensor&& other) & noexcept {
     Tensor moved(std::move(other));  // leaves `other` empty; after the swap it releases this handle's old value
     std::swap(impl_, moved.impl_);
     return *this;

@@ -21,6 +21,8 @@ struct TensorImpl {
   Node* node = nullptr;  // of the tape; null: no gradient wanted. Owned: released by release_node
   // Used by autograd/: whether this is a slice or reshaped tensor, and its storage's version when its history was made.
   bool is_view = false;
+  // Used by autograd/: whether a gradient is wanted, or was before requires_grad_(false).
+  bool is_parameter = false;
   std::uint32_t view_version = 0;
 
   static void* operator new(std::size_t size) { return SmallObjects::take(size); }

@@ -1,5 +1,6 @@
 #include "asyncgrad/experiment/main.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -60,8 +61,10 @@ void check_repetition(const main_detail::Training& training) {
   check_repeated_steps(training);
 }
 
-// Without the parent nobody reads the result. It may have ended before the system knew of the wish.
+// Without the parent nobody reads the result. It may have ended before the system knew of the wish. The parent reads to
+// the end of the file, which programs that the training starts must not hold open.
 void end_with_reader() {
+  fcntl(result_file, F_SETFD, FD_CLOEXEC);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   pollfd result{.fd = result_file, .events = 0, .revents = 0};
   if (poll(&result, 1, 0) > 0 && (result.revents & POLLERR) != 0) raise(SIGKILL);

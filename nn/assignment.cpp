@@ -51,12 +51,20 @@ void Assignments::rename(const std::vector<Rename>& renames) {
   }
 }
 
-// A tensor that no entry renames keeps its name.
+// A tensor that no entry renames keeps its name. Where others are transposed, a square matrix may have to be, too.
 void Assignments::keep_names() {
+  const bool transposes = std::ranges::any_of(by_name_, [](const auto& entry) { return entry.second.transpose; });
   for (const auto& [name, source] : sources_) {
     if (is_used_[name] || !target_of_.contains(name)) continue;
     is_used_[name] = true;
     add(*source, name, false);
+    if (transposes && is_transpose(*source, target_of_.at(name)) && source->extents[0] == source->extents[1] &&
+        source->extents[0] > 1) {
+      add_problem(fmt::format(
+          "{} {} fits both ways, while other matrices are transposed; {} transposes it, and without "
+          "{} it is loaded as it is",
+          in_quotes(name), source->shape(), renaming(*source, name, true), detail::in_program("true", "True")));
+    }
   }
 }
 
@@ -142,6 +150,8 @@ void Assignments::add_left_over(const TensorEntry& source) {
     const auto found = std::ranges::find_if(missing_, fits);
     if (options_ == nullptr || !hint.empty() || found == missing_.end()) continue;
     hint = fmt::format("; {} makes it {}", renaming(source, (*found)->first, transpose), in_quotes((*found)->first));
+    if (is_transpose(source, (*found)->second) && !transpose)
+      hint += fmt::format(", with {} behind it transposed", detail::in_program("true", "True"));
     missing_.erase(found);
   }
   add_problem(fmt::format("{}, {} {}, is left over{}", in_quotes(source.name), source.type, source.shape(), hint));

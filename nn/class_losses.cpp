@@ -52,13 +52,30 @@ class ClassLosses {
     // One-hot labels that are integers are no probabilities.
     const std::string hint =
         x.rank() < 2 ? ""
-        : x != y     ? "; each row of x needs one label"
+        : x.rank() > 2 && y == Shape(std::span(x.begin(), x.end() - 1))
+            ? fmt::format("; the classes are axis 1, and with {}.reshape({}) and labels.reshape({}) the last axis",
+                          x_name(),
+                          detail::in_program(fmt::format("{{-1, {}}}", x[-1]), fmt::format("(-1, {})", x[-1])),
+                          detail::in_program("{-1}", "-1"))
+        : x != y ? "; each row of x needs one label"
         : of_logits_
             ? fmt::format("; {} makes indices of one-hot labels, and labels{} probabilities",
                           detail::in_program("argmax(labels, 1)", "labels.argmax(1)"), detail::to_str(x_->dtype()))
             : "; argmax over the classes makes indices of one-hot labels";
     throw_error(name_, fmt::format("needs {} (N, C) and labels (N), got {} and {} {}{}", x_name(), x.str(),
                                    asyncgrad::name(labels_->dtype()), y.str(), hint));
+  }
+  // Whether the labels are in the order of the losses: a list, or with these axes, but for some of 1.
+  bool has_axes_of_losses() const {
+    const auto longer_axes = [](const Shape& shape) {
+      Shape longer;
+      for (const std::int64_t extent : shape) {
+        if (extent != 1) longer.append(extent);
+      }
+      return longer;
+    };
+    const Shape labels = longer_axes(labels_->shape());
+    return labels.rank() <= 1 || shape_.rank() == 1 || labels == longer_axes(shape_);
   }
   // (N, C, ...) -> (M, C)
   Tensor rows_of(const Arg& x) const {
@@ -87,7 +104,7 @@ class ClassLosses {
   }
 
   Tensor of_indices() {
-    if (labels_->numel() != shape_.numel()) refuse_shapes();
+    if (labels_->numel() != shape_.numel() || !has_axes_of_losses()) refuse_shapes();
     const DType dtype = labels_->dtype();
     if (dtype != int64 && dtype != int32 && dtype != uint8) {
       throw_error(name_,

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "asyncgrad/autograd/leaves.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad::nn::members_detail {
@@ -14,7 +15,7 @@ void PlaceVisitor::tensor(const std::string&, Tensor& tensor) { places.push_back
 Tensor own_copy(const Tensor& tensor, Device device, Location where) {
   const Tensor value = tensor.detach();
   Tensor copy = tensor.device() == device ? value.clone(where) : value.to(device, where);
-  if (tensor.requires_grad()) copy.requires_grad_();
+  require_as(tensor, copy);
   return copy;
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <unordered_set>
 
+#include "asyncgrad/autograd/leaves.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad::nn {
@@ -112,7 +113,7 @@ std::vector<Tensor> parameters_of(const StateVisitor& visitor) {
   std::vector<Tensor> parameters;
   std::unordered_set<const detail::TensorImpl*> seen;
   for (const auto& [path, tensor] : visitor.state) {
-    if (tensor.requires_grad() && seen.insert(tensor.impl()).second) parameters.push_back(tensor);
+    if (is_parameter(tensor) && seen.insert(tensor.impl()).second) parameters.push_back(tensor);
   }
   return parameters;
 }

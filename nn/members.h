@@ -126,7 +126,8 @@ class Members {
   }
 
   // Lists a member, which is
-  //   - a tensor: a parameter if it requires a gradient, else a buffer; Tensor{} is passed over;
+  //   - a tensor: a parameter if it requires a gradient, or did before it was frozen, else a buffer; Tensor{} is passed
+  //     over;
   //   - an inner layer;
   //   - a value: std::int64_t, int, bool, double, std::string, Generator;
   //   - a std::vector or std::array of members, whose names are "0", "1", ...;
@@ -280,7 +281,8 @@ std::vector<std::pair<std::string, Tensor>> state(const Layer& layer, Location w
   return std::move(visitor.state);
 }
 
-// The tensors of `state` that require a gradient, each once: the list that an optimiser takes. Does not block.
+// The tensors of `state` that require a gradient, or did before requires_grad_(false) froze them, each once: the list
+// that an optimiser takes. Does not block.
 template <class Layer>
 std::vector<Tensor> parameters(const Layer& layer, Location where = Location::current()) {
   const CallSite site(where);

@@ -28,6 +28,10 @@ WeightAverage::WeightAverage(std::vector<Tensor> parameters, WeightAverageOption
 }
 
 void WeightAverage::update(Location where) {
+  const CallSite site(where);
+  if (is_swapped_)
+    throw_error("WeightAverage",
+                "the parameters are the averages since swap(); another swap() puts them back for update()");
   const double share = options_.decay ? 1 - *options_.decay : 1 / static_cast<double>(updates_ + 1);
   const NoGrad no_grad;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -50,6 +54,7 @@ void WeightAverage::swap(Location where) {
     parameter.copy_(Arg(averages_[i], where));
     averages_[i].copy_(Arg(values, where));
   }
+  is_swapped_ = !is_swapped_;
 }
 
 void WeightAverage::members(nn::Members& m) {

@@ -36,7 +36,7 @@ class WeightAverage {
   explicit WeightAverage(std::vector<Tensor> parameters, WeightAverageOptions options = {},
                          Location where = Location::current());
 
-  // average = decay average + (1 - decay) parameter, or the mean of all values so far.
+  // average = decay average + (1 - decay) parameter, or the mean of all values so far. Throws Error between two swap().
   void update(Location where = Location::current());
   // Exchanges the values of the parameters and of the averages.
   void swap(Location where = Location::current());
@@ -49,6 +49,7 @@ class WeightAverage {
   std::vector<Tensor> parameters_, averages_;
   WeightAverageOptions options_;
   std::int64_t updates_ = 0;
+  bool is_swapped_ = false;
 };
 
 }  // namespace asyncgrad::optim

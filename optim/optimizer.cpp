@@ -21,28 +21,38 @@ Optimizer::~Optimizer() = default;
 void Optimizer::step(Location where) {
   const CallSite site(where);
   for (const Group& group : groups_) check_not_negative(name_, "lr", group.lr);
-  if (!is_reached_) check_reached();
+  check_reached();
   for (std::size_t i = 0; i < groups_.size(); ++i) update(i, groups_[i], where);
 }
 
-void Optimizer::note_reached() {
-  for (const Group& group : groups_)
-    is_reached_ = is_reached_ || std::ranges::any_of(group.parameters, detail::has_gradient);
+bool Optimizer::note_reached() {
+  const auto has_one = [](const Group& group) { return std::ranges::any_of(group.parameters, detail::has_gradient); };
+  if (std::ranges::none_of(groups_, has_one)) return false;
+  is_reached_ = true;
+  steps_without_gradient_ = 0;
+  backwards_ = detail::backward_count();
+  return true;
 }
 
 void Optimizer::check_reached() {
-  note_reached();
+  if (note_reached() || detail::backward_count() == backwards_) return;
+  backwards_ = detail::backward_count();
+  // A loss may leave out some of several optimisers for a while.
+  constexpr int patience = 10;
+  if (++steps_without_gradient_ != (is_reached_ ? patience : 1)) return;
   const std::vector<Tensor> parameters = all_parameters();
-  if (is_reached_ || parameters.empty() || detail::backward_count() == backwards_) return;
+  if (parameters.empty()) return;
   detail::warn(
-      name_, fmt::format("none of its {} parameters, the first one {}, has had a gradient, though backward() has run: "
-                         "the loss is computed from other tensors. Take the parameters after the network is cloned, "
-                         "moved or made anew; missing(loss) lists what the optimiser does not train",
-                         parameters.size(), parameters[0].shape().str()));
+      name_,
+      fmt::format("none of its {} parameters, the first one {}, has had a gradient{}, though backward() has run: "
+                  "the loss is computed from other tensors. Take the parameters after the network is cloned, "
+                  "moved or made anew; missing(loss) lists what the optimiser does not train",
+                  parameters.size(), parameters[0].shape().str(),
+                  is_reached_ ? fmt::format(" in the last {} steps", patience) : ""));
 }
 
 void Optimizer::zero_grad() {
-  if (!is_reached_) note_reached();
+  note_reached();
   for (Group& group : groups_) {
     for (Tensor& parameter : group.parameters) parameter.zero_grad();
   }

@@ -97,14 +97,16 @@ class Optimizer {
   // Queues the update of a group: by its rule, unless an optimiser of the program's own overrides it.
   virtual void update(std::size_t number, const Group& group, Location where);
   const Group& checked(std::size_t group) const;
-  void note_reached();
-  // Warns if backward() has run, but no parameter has had a gradient.
+  // Notes whether some parameter has a gradient.
+  bool note_reached();
+  // Warns if backward() has run before each of several steps, but no parameter has had a gradient since.
   void check_reached();
 
   const char* name_;
   std::vector<Group> groups_;
-  bool is_reached_ = false;  // by some gradient
-  std::uint64_t backwards_;  // how many there were before
+  bool is_reached_ = false;         // by some gradient, ever
+  std::uint64_t backwards_;         // how many there were when some gradient was last there, or before the last step
+  int steps_without_gradient_ = 0;  // in a row, each after a backward()
 };
 
 }  // namespace asyncgrad::optim

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/forms/strided.h"
 #include "asyncgrad/autograd/grad_mode.h"
@@ -91,6 +92,13 @@ bool is_one_operation(const Layer& layer, const Tensor& like) {
 
 // A row that is written: the first one written begins its tensor.
 OperandRef written(const Tensor& row, bool is_first) { return is_first ? writes(row) : finishes(row); }
+
+// x with 0 in the padding of shorter sequences. It may hold NaN, which a product with a gradient of 0 would keep.
+Tensor without_padding(const Tensor& x, const Tensor& lengths) {
+  if (!lengths.defined()) return x;
+  const Tensor steps = arange(0, x.size(0), 1, {.dtype = int64, .device = x.device()});
+  return where(unsqueeze(less(unsqueeze(steps, 1), lengths), 2), x, 0);
+}
 
 // x weight_ih + bias_ih of all steps: (T, N, G H).
 Tensor share_of_input(const RecurrentCall& call) {
@@ -207,8 +215,10 @@ class RecurrentBackward {
     const Tensor dx = matrix_of_rows(s.dx, 0, steps.count());
     gradients(
         0, [&] { return matmul(dx, gradients.read(weight_ih_), {.transpose_w = true}).reshape(gradients.shape(0)); });
-    gradients(1,
-              [&] { return matmul(matrix_of_rows(gradients.read(x_), 0, steps.count()), dx, {.transpose_x = true}); });
+    gradients(1, [&] {
+      const Tensor x = without_padding(gradients.read(x_), lengths_.is_there() ? gradients.read(lengths_) : Tensor());
+      return matmul(matrix_of_rows(x, 0, steps.count()), dx, {.transpose_x = true});
+    });
     gradients(2, [&] { return sum(dx, 0); });
     gradients(3, [&] { return gradient_of_weight_hh(s.dz, gradients); });
     gradients(4, [&] { return sum(matrix_of_rows(s.dz, 0, steps.count()), 0); });
@@ -274,7 +284,7 @@ class RecurrentBackward {
     differentiate(gradients, inputs, dy, [&](std::span<const Tensor> in) {
       return decomposed_recurrent({.kind = layer_.kind,
                                    .is_backward = layer_.steps.is_backward(),
-                                   .x = in[0],
+                                   .x = without_padding(in[0], lengths),
                                    .weight_ih = in[1],
                                    .bias_ih = in[2],
                                    .weight_hh = in[3],

@@ -43,7 +43,9 @@ class RecomputeBackward {
   void operator()(const Tensor& dy, Gradients& gradients) const {
     for (const SavedTensor& input : inputs_) gradients.read(input);  // throws if it was written
     const std::uint64_t first = Node::next_number();
+    const TapeWatch watch;
     const Tensor y = compute_again(input(gradients));
+    for (const Tensor& used : watch.found()) check_same(used, gradients.node());
     if (!has_history(y) || y.impl()->node->number() < first) throw_other();
     const Location backward = origin_at(Location()).backward;
     Walk({.create_graph = gradients.are_recorded(), .where = backward}, gradients.buffers(), first)
@@ -54,6 +56,17 @@ class RecomputeBackward {
   [[noreturn]] static void throw_other() {
     throw_error("recompute",
                 "the function computes something else the second time; it must do the same for the same input");
+  }
+
+  // A gradient for another tensor would be lost to the one that gave the value.
+  void check_same(const Tensor& used, const Node& node) const {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (used.impl()->node == node.input(static_cast<int>(i))) return;
+    }
+    throw_error("recompute",
+                fmt::format("the function uses another tensor {} the second time, which was made or put in its "
+                            "place after the first; it must stay until backward() has run",
+                            used.shape().str()));
   }
 
   // x as the function got it: as a tensor with x's history.

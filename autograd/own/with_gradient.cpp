@@ -60,7 +60,13 @@ class Backward {
   const GradientFunction& function() const { return function_; }
 
   void operator()(const Tensor& dy, Gradients& gradients) const {
+    const std::uint32_t version = dy.impl()->storage->version;
     std::vector<Tensor> results = function_(Call(name_, dy, gradients, saved_));
+    if (dy.impl()->storage->version != version) {
+      throw_error(name_,
+                  "the gradient function has written into dy, which may be the gradient of others, too; dy * 2 is a "
+                  "tensor of its own");
+    }
     if (results.size() != inputs_.size()) {
       throw_error(name_,
                   fmt::format("the gradient function returned {} gradients for {} inputs; each input needs one, which "

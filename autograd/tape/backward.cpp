@@ -43,7 +43,9 @@ Tensor& Tensor::requires_grad_(bool wanted, Location where) {
                             detail::to_str(default_dtype())),
                 ErrorKind::type);
   }
-  if (wanted != (impl.node != nullptr)) detail::replace_node(*this, wanted ? new Leaf(*this) : nullptr);
+  if (wanted == (impl.node != nullptr)) return *this;  // nothing is written, because other threads may read it
+  detail::replace_node(*this, wanted ? new Leaf(*this) : nullptr);
+  impl_->is_parameter = true;
   return *this;
 }
 

@@ -58,4 +58,12 @@ std::vector<std::string> missing_leaves(const Tensor& y, const std::vector<Tenso
   return texts;
 }
 
+bool is_parameter(const Tensor& x) { return x.requires_grad() || x.impl()->is_parameter; }
+
+void require_as(const Tensor& x, Tensor& copy) {
+  if (!is_parameter(x)) return;
+  copy.requires_grad_();
+  if (!x.requires_grad()) copy.requires_grad_(false);
+}
+
 }  // namespace asyncgrad

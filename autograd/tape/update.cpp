@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "asyncgrad/autograd/creation.h"
+#include "asyncgrad/autograd/leaves.h"
 #include "asyncgrad/autograd/tape/row_gradient.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/tensor_impl.h"
@@ -65,7 +66,7 @@ void check_parameters(const char* optimiser, const std::vector<Tensor>& paramete
   }
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const TensorImpl& impl = checked_impl(parameters[i], optimiser);
-    if (!parameters[i].requires_grad()) {
+    if (!is_parameter(parameters[i])) {
       throw_error(optimiser,
                   fmt::format("parameter {} of shape {} requires no gradient; parameter() or requires_grad_() makes it "
                               "one that does",

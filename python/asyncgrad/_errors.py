@@ -47,13 +47,13 @@ def _keep(operation, message, exception):
 
 
 def _chain(exception):
-    """An exception and all that it was raised from, or while they were handled."""
+    """An exception, all that it was raised from, or while they were handled, and those of a group."""
     found, left = [], [exception]
     while left:
         one = left.pop()
         if one is not None and not any(one is other for other in found):
             found.append(one)
-            left += [one.__cause__, one.__context__]
+            left += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
     return found
 
 

@@ -60,6 +60,8 @@ class Checkpoint:
         """Adds a part, and returns the checkpoint."""
         if name in self._parts:
             raise ValueError(f"there is a part {name} already; each needs a name of its own")
+        if isinstance(part, (int, float, str)):
+            raise TypeError(f"load() could not change {name}, which is {part!r}; a dict keeps it: progress = {{{name!r}: {part!r}}}")
         self._parts[name] = part
         return self
 

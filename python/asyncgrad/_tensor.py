@@ -67,10 +67,21 @@ def _format(self, spec):
     return format(self.item(), spec) if spec and self.size == 1 else format(str(self), spec)
 
 
+def _required(tensor):
+    """Whether a gradient of a leaf is wanted, or "frozen" if one was before requires_grad_(False)."""
+    if not tensor.is_leaf or not _core._is_parameter(tensor):
+        return False
+    return tensor.requires_grad or "frozen"
+
+
+def _require(tensor, required):
+    if required:
+        tensor.requires_grad_().requires_grad_(required != "frozen")
+
+
 def _restored(kind, array, dtype, requires_grad):
     tensor = _core.array(array, dtype)
-    if requires_grad:
-        tensor.requires_grad_()
+    _require(tensor, requires_grad)
     return tensor if kind is Tensor else _core._as_class(tensor, kind)
 
 
@@ -86,7 +97,7 @@ class _Pickled:
     def __reduce__(self):
         """The values, the type, and whether a gradient is wanted; no history."""
         x = self.tensor
-        return _restored, (type(x), array_of(x), str(x.dtype), x.requires_grad and x.is_leaf)
+        return _restored, (type(x), array_of(x), str(x.dtype), _required(x))
 
 
 _pickled = weakref.WeakValueDictionary()  # by the class and the address, which is not used again as long as one of them lives
@@ -108,8 +119,7 @@ def _deepcopy(self, memo):
     key = ("asyncgrad", self._address())  # two objects may stand for one tensor
     if key not in memo:
         copied = self.detach().clone()
-        if self.requires_grad and self.is_leaf:
-            copied.requires_grad_()
+        _require(copied, _required(self))
         memo[key] = copied, self  # which keeps the address from being used again
     return memo[key][0]
 

@@ -214,7 +214,7 @@ class _Arrays:
     def __init__(self, data, indices=None):
         import numpy
 
-        self._arrays = [_fitting(numpy.asarray(array)) for array in (data if isinstance(data, tuple) else (data,))]
+        self._arrays = [_fitting(_array(part)) for part in (data if isinstance(data, tuple) else (data,))]
         _core._check_unmasked(data)
         _check_rows(self._arrays)
         self._indices = None if indices is None else numpy.asarray(indices, "int64")
@@ -264,12 +264,26 @@ def _type_of(dtype, axes):
 
 
 def _parts(item):
-    import numpy
-
     parts = item if isinstance(item, tuple) else (item,)
-    arrays = [numpy.asarray(part, str(_core.default_dtype())) if isinstance(part, float) else numpy.asarray(part) for part in parts]
+    arrays = [_array(part) for part in parts]
     _core._check_unmasked(item)
     return list(map(_fitting, arrays))
+
+
+def _array(part):
+    """A part of an item, or of a data set, as an array; Python's floating numbers have no type of their own."""
+    import numpy
+
+    array = numpy.asarray(part)
+    has_type = hasattr(part, "dtype") or array.dtype != "float64"
+    return array if has_type or _holds_typed(part) else array.astype(str(_core.default_dtype()))
+
+
+def _holds_typed(part):
+    """Whether a list holds what has a type, such as rows that are arrays."""
+    while isinstance(part, (list, tuple)) and len(part):
+        part = part[0]
+    return hasattr(part, "dtype")
 
 
 def _fitting(array):

@@ -17,6 +17,7 @@
 The table, the sentences, the picture, the names of the runs and all figures are those of the C++ library's
 asyncgrad::experiment.
 """
+import contextlib
 import gc
 import html
 import json
@@ -129,7 +130,7 @@ def _note(local):
         return ""
     note = (f"The growth of RSS is blank: no other process can import {' and '.join(local)}, so the runs shared this "
             "one, and with it the resident memory.\n")
-    with _here:
+    with _alone():
         _free()
     held = _core.memory()["live_bytes"] / 2**20
     return note + (f"Live memory includes the {held:.1f} MiB that this process held before.\n" if held >= 0.05 else "")
@@ -167,7 +168,21 @@ def _measure(shares_process, name, make, step, parameters, steps, seed):
 
 
 _here = threading.Lock()  # of runs in this process, which set options of all of it, and of what follows
+_measuring = None  # the thread that has it
 _restoring = None  # the thread that sets the engine's options again after the last run in this process
+
+
+@contextlib.contextmanager
+def _alone():
+    global _measuring
+    if _measuring == threading.get_ident():
+        raise RuntimeError("compare() measures on this thread; what it measures cannot call it")
+    with _here:
+        _measuring = threading.get_ident()
+        try:
+            yield
+        finally:
+            _measuring = None
 
 
 def _free():
@@ -179,7 +194,7 @@ def _free():
 
 
 def _measure_here(name, *work):
-    with _here:
+    with _alone():
         return _measure_alone(name, *work)
 
 
@@ -211,14 +226,15 @@ def _measure_apart(name, *work):
     process = spawn.Process(target=_run, args=(sender, _settings(), name, *work))
     process.start()
     sender.close()
+    patience = 0
     try:
         line, failure = receiver.recv()
+        patience = _PATIENCE
     except EOFError:
         process.join(_PATIENCE)
         line, failure = None, f"its process ended with exit code {process.exitcode}"
     finally:
-        if sys.exc_info()[0] is None:
-            process.join(_PATIENCE)
+        process.join(patience)
         process.kill()
         process.join()
     if line is None:

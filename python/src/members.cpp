@@ -1,6 +1,7 @@
 // Python's Modules as the library's visitors of members see them.
 #include "members.h"
 
+#include "asyncgrad/autograd/leaves.h"
 #include "layer.h"
 
 namespace asyncgrad::python {
@@ -51,7 +52,7 @@ void convert(handle module, handle target) {
         if (moves ? tensor.device() == device : tensor.dtype() == dtype || !is_floating(tensor.dtype())) return tensor;
         if (moves) return nn::members_detail::own_copy(tensor, device, where);
         Tensor converted = tensor.detach().to(dtype, where);
-        if (tensor.requires_grad()) converted.requires_grad_();
+        require_as(tensor, converted);
         return converted;
       },
       {});
@@ -147,6 +148,7 @@ void bind_members(nb::module_& m) {
     for (const auto& [path, tensor] : visitor.state) rows.append(nb::make_tuple(path, as_python_holds(found, tensor)));
     return rows;
   });
+  m.def("_is_parameter", [](handle tensor) { return is_parameter(tensor_in(tensor.ptr())); });
   m.def("_parameters", [](handle module) {
     nn::members_detail::StateVisitor visitor;
     const PythonMember::Found found = visited(module, visitor);

@@ -344,3 +344,10 @@ def test_a_loop_within_a_loop_needs_batches_of_its_own():
     first = iter(batches)
     assert next(first)[0].tolist() == [0, 1, 2, 3, 4]
     assert [rows.tolist() for rows, in batches] == [[5, 6, 7, 8, 9]]  # what the first one has left
+
+
+def test_floating_numbers_of_python_have_the_default_type():
+    assert [x.dtype for x in next(iter(ag.data.Batches(([1.0, 2.0], [0, 1]))))] == ["float32", "int64"]
+    assert next(iter(ag.data.Batches([([1.0, 2.0], 3.0)])))[0].dtype == "float32"
+    assert next(iter(ag.data.Batches([(np.ones(2), np.float64(3))])))[0].dtype == "float64"
+    assert next(iter(ag.data.Batches([[np.float64(1), np.float64(2)]])))[0].dtype == "float64"

@@ -208,6 +208,14 @@ def test_processes_of_their_own_have_the_settings_of_this_one():
     assert (run["device"], run["math"], run["workers"]) == ("cpu:1", "bf16", 2)
 
 
+def test_a_comparison_within_a_comparison_is_refused():
+    def nested(_):
+        return ag.experiment.compare(lambda: ag.nn.Dense(1, 1), lambda net: net(ag.ones(1, 1)).mean(), steps=1, runs="none")
+
+    with pytest.raises(RuntimeError, match="compare.. measures on this thread; what it measures cannot call it"):
+        ag.experiment.compare(lambda: ag.nn.Dense(1, 1), nested, steps=1, runs="none")
+
+
 def test_a_process_ends_with_the_one_that_started_it(tmp_path):
     file = tmp_path / "train.py"
     file.write_text(textwrap.dedent(f"""

@@ -631,3 +631,15 @@ def test_a_move_keeps_lists_and_named_tuples():
     held = net.list
     net.to("float64")
     assert net.pair.w.dtype == ag.float64 and net.list is held and net.alias is held and held[0].dtype == ag.float64
+
+
+def test_frozen_parameters_can_be_thawed():
+    net = ag.nn.Sequential(ag.nn.Dense(2, 3), ag.nn.BatchNorm(3))
+    for parameter in net.parameters():
+        parameter.requires_grad_(False)
+    assert not net(ag.ones(4, 2)).requires_grad
+    for each in (net, net.clone(), net.to("float64")):
+        assert len(each.parameters()) == len(each.named_parameters()) == 4
+        for parameter in each.parameters():
+            parameter.requires_grad_()
+        assert each[0](ag.ones(4, 2, dtype=each[0].weight.dtype)).requires_grad

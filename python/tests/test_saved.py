@@ -57,6 +57,26 @@ def test_a_checkpoint(tmp_path):
     assert schedule.count > 4 and adam.lr < 0.5
 
 
+def test_a_checkpoint_refuses_what_it_could_not_change():
+    for value in (3, 2.5, "name", True):
+        with pytest.raises(TypeError, match="a dict keeps it: progress = {'epoch': "):
+            ag.Checkpoint(epoch=value)
+
+
+def test_square_matrices_are_not_forgotten_where_others_are_transposed(tmp_path):
+    path = str(tmp_path / "net.safetensors")
+    weights = {"0.weight": ag.randn(8, 4), "1.weight": ag.randn(8, 8), "0.bias": ag.zeros(8), "1.bias": ag.zeros(8)}
+    ag.save(path, weights)
+    net = ag.nn.Sequential(ag.nn.Dense(4, 8), ag.nn.Dense(8, 8))
+    turned = [("0.weight", "0.weight", True)]
+    with pytest.raises(ValueError, match=r'"1.weight" \(8, 8\) fits both ways, while other matrices are transposed'):
+        ag.load(path, net, rename=turned)
+    ag.load(path, net, rename=[*turned, ("1.weight", "1.weight", True)])
+    assert (net[1].weight == weights["1.weight"].T).all()
+    ag.load(path, net, rename=[*turned, ("1.weight", "1.weight")])
+    assert (net[1].weight == weights["1.weight"]).all()
+
+
 def test_states_of_objects():
     adam = ag.optim.Adam([ag.parameter(ag.ones(1))], lr=0.5)
     schedule = ag.optim.Schedule(adam, ag.optim.steps(1, 0.5))

@@ -246,6 +246,16 @@ TEST(SoftmaxCrossEntropy, WeighsClassesAndIgnoresLabels) {
   expect_losses(nll_loss(log_softmax(both_rows()), labels, {.class_weight = weight}), {4 * first, 0.5 * second});
   EXPECT_EQ(message_of([&] { softmax_cross_entropy(both_rows(), labels, {.class_weight = ones({2})}); }),
             "[softmax_cross_entropy] class_weight needs the shape (3), got (2)");
+  EXPECT_THAT(
+      message_of([&] {
+        softmax_cross_entropy(ones({2, 4, 3}), zeros({2, 4}, {.dtype = int64}));
+      }),
+      testing::HasSubstr("the classes are axis 1, and with logits.reshape({-1, 3}) and labels.reshape({-1}) the "
+                         "last axis"));
+  EXPECT_THAT(message_of([&] {
+                softmax_cross_entropy(ones({2, 3, 4}), zeros({4, 2}, {.dtype = int64}));
+              }),
+              testing::HasSubstr("needs logits (N, C) and labels (N), got (2, 3, 4) and int64 (4, 2)"));
 }
 
 TEST(SoftmaxCrossEntropy, SpreadsTheLabelOrTakesProbabilities) {

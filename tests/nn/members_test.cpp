@@ -168,6 +168,25 @@ struct Foreign {
 
 TEST(Members, ALayerMaySayItsKind) { EXPECT_THAT(summary(Sequential{Foreign(), relu}), HasSubstr("Stranger")); }
 
+// A frozen parameter stays one, so that it can be thawed and trained, also in a copy. A buffer does not become one.
+TEST(Parameters, StayParametersWhileTheyAreFrozen) {
+  const Sequential net{Dense(2, 3), BatchNorm(3)};
+  const std::size_t count = parameters(net).size();
+  for (Tensor& parameter : parameters(net)) parameter.requires_grad_(false);
+  Sequential copy = clone(net);
+  EXPECT_FALSE(copy(ones({4, 2})).requires_grad());
+  std::vector<Tensor> frozen = parameters(copy);
+  ASSERT_EQ(frozen.size(), count);
+  optim::SGD sgd(frozen, {.lr = 1});
+  const std::vector<float> before = frozen[0].to_vector<float>();
+  sgd.step();
+  EXPECT_EQ(frozen[0].to_vector<float>(), before);
+  for (Tensor& parameter : parameters(copy)) parameter.requires_grad_();
+  sum(copy.at<Dense>(0)(ones({4, 2}))).backward();
+  sgd.step();
+  EXPECT_EQ(frozen[0].to_vector<float>()[0], before[0] - 4);
+}
+
 TEST(Members, AMemberThatHoldsNothingCanBeBound) {
   struct Bind final : Members::Visitor {
     void layer(const std::string&, const std::string&) override {}

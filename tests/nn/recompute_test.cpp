@@ -297,6 +297,19 @@ TEST(Recompute, RefusesWhatWouldGiveWrongGradients) {
   EXPECT_FALSE(is_recomputing());
 }
 
+TEST(Recompute, FindsThatAParameterWasReplaced) {
+  Tensor w = parameter(full({2}, 2));
+  const Tensor first = w;
+  const Tensor y = recompute([&w](const Arg& in) { return square(in * w); }, ones({2}));
+  w = parameter(full({2}, 100));
+  EXPECT_TRUE(has_parts(message_of([&] { sum(y).backward(); }),
+                        {"[recompute] the function uses another tensor (2) the second time"}));
+  EXPECT_FALSE(w.grad().defined());
+  w = first;
+  sum(recompute([&w](const Arg& in) { return square(in * w); }, ones({2}))).backward();
+  EXPECT_EQ(w.grad().to_vector<float>(), std::vector<float>(2, 4));
+}
+
 TEST(Recompute, OfALongChainEndsWithoutRecursion) {
   const Tensor x = parameter(ones({3}));
   for (const bool goes_backward : {false, true}) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -35,6 +36,37 @@ TEST(LayerNorm, BeginsWithOnesAndZeros) {
   EXPECT_THAT(message_of([] { RMSNorm(3, {.dtype = int64}); }),
               HasSubstr("[RMSNorm] must be of type float32 or float64, got int64"));
   EXPECT_THAT(message_of([&] { norm(randn({4, 3})); }), HasSubstr("[layer_norm] weight must have the shape of a row"));
+}
+
+// What is in the padding has no part in the loss, and so none in the gradients, whichever way these are computed.
+TEST(RecurrentLayers, PaddingMayHoldNotANumber) {
+  const auto gradients = [](auto layer, float padding, bool create_graph) {
+    Tensor x = ones({4, 2, 3});
+    {
+      const NoGrad no_grad;
+      slice(slice(x, 0, 2, 4), 1, 1, 2).copy_(full({2, 1, 3}, padding));
+    }
+    x.requires_grad_();
+    const Tensor loss = sum(square(layer.run(x, {.lengths = Tensor::from<std::int64_t>({4, 2}, {2})}).output));
+    std::vector<Tensor> wanted = parameters(layer);
+    wanted.push_back(x);
+    std::vector<float> all;
+    for (const Tensor& g : grad(loss, wanted, {}, {.create_graph = create_graph})) {
+      const std::vector<float> values = g.detach().template to_vector<float>();
+      all.insert(all.end(), values.begin(), values.end());
+    }
+    return all;
+  };
+  const auto check = [&](const auto& layer) {
+    for (const bool create_graph : {false, true}) {
+      const std::vector<float> found = gradients(layer, std::numeric_limits<float>::quiet_NaN(), create_graph);
+      EXPECT_EQ(found, gradients(layer, 5, create_graph));
+      EXPECT_TRUE(std::ranges::none_of(found, [](float g) { return std::isnan(g); }));
+    }
+  };
+  check(RNN(3, 4, {.both_directions = true}));
+  check(GRU(3, 4));
+  check(LSTM(3, 4, {.layers = 2}));
 }
 
 TEST(Dropout, DropsInTrainingAlone) {

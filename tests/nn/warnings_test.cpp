@@ -46,6 +46,30 @@ std::string at(int line) { return ", at warnings_test.cpp:" + std::to_string(lin
 
 Tensor prediction() { return ag::nn::Dense(4, 1)(ag::ones({6, 4})); }
 
+// --- An optimiser whose parameters the network has no more
+
+TEST_F(Warnings, OfAnOptimiserThatGradientsReachNoMore) {
+  ag::nn::Dense layer(4, 1);
+  ag::optim::SGD sgd(ag::nn::parameters(layer), {.lr = 0.1});
+  int line = 0;
+  const auto train = [&](int steps) {
+    for (int step = 0; step < steps; ++step) {
+      ag::mean(ag::square(layer(ag::ones({6, 4})))).backward();
+      line = __LINE__ + 1;
+      sgd.step();
+      sgd.zero_grad();
+    }
+  };
+  train(20);
+  layer = ag::nn::clone(layer);
+  train(9);
+  EXPECT_THAT(texts(), IsEmpty());
+  train(11);
+  EXPECT_THAT(texts(), ElementsAre(AllOf(HasSubstr("[SGD] none of its 2 parameters, the first one (4, 1), has had a "
+                                                   "gradient in the last 10 steps, though backward() has run"),
+                                         EndsWith(at(line)))));
+}
+
 // --- A loss that broadcasts
 
 TEST_F(Warnings, OfALossThatComparesEachPredictionWithEveryLabel) {

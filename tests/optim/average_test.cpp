@@ -37,6 +37,8 @@ TEST(WeightAverage, SwapsAndSwapsBack) {
   average.swap();
   EXPECT_EQ(p.to_vector<double>(), Values(2, 2));
   EXPECT_TRUE(p.is_leaf());
+  EXPECT_THAT(message_of([&] { average.update(); }),
+              testing::HasSubstr("[WeightAverage] the parameters are the averages since swap()"));
   average.swap();
   EXPECT_EQ(p.to_vector<double>(), Values(2, 3));
   EXPECT_EQ(average.averages()[0].to_vector<double>(), Values(2, 2));

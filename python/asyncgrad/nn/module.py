@@ -68,12 +68,12 @@ class Module:
         return [(path, as_held(tensor)) for path, tensor in _core._state(self)]
 
     def parameters(self):
-        """The tensors that require a gradient, each once: what an optimiser takes."""
+        """The tensors that require a gradient, each once: what an optimiser takes; also those that requires_grad_(False) froze."""
         return list(map(as_held, _core._parameters(self)))
 
     def named_parameters(self):
         """The parameters with their paths."""
-        return [(path, tensor) for path, tensor in self.state() if tensor.requires_grad]
+        return [(path, tensor) for path, tensor in self.state() if _core._is_parameter(tensor)]
 
     def train(self, mode=True):
         """Switches the layer and all in it to training, and returns it."""

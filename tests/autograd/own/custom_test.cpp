@@ -272,6 +272,18 @@ TEST(WithGradient, FindsThatWhatItSavedWasWritten) {
               HasSubstr("[keeper] a tensor that its gradient needs was written in place"));
 }
 
+// The sum gives the same tensor to both of its terms, whose order must not matter.
+TEST(WithGradient, MayNotWriteIntoTheGradientOfOthers) {
+  const auto doubles = [](const GradientCall& call) { return Tensor(call.dy()) *= 2; };
+  for (const bool is_first : {false, true}) {
+    const Tensor a = parameter(ones({2})), b = parameter(ones({2}));
+    const Tensor own = with_gradient("own", a, {a}, doubles), other = b * 1;
+    const Tensor y = sum(is_first ? own + other : other + own);
+    EXPECT_THAT(message_of([&] { y.backward(); }),
+                HasSubstr("[own] the gradient function has written into dy, which may be the gradient of others, too"));
+  }
+}
+
 TEST(WithGradient, RefusesWrongGradients) {
   const Tensor x = parameter(ones({2}));
   const auto message = [&](const GradientFunction& backward) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "asyncgrad/backends/cuda/of_gpus.h"
+#include "asyncgrad/core/backend/custom_kernel.h"
 #include "asyncgrad/core/engine/engine.h"
 #include "tests/backends/cuda/cuda_backend.h"
 #include "tests/backends/cuda/emulator/emulator.h"
@@ -46,6 +47,13 @@ void run_on_cpu(const KernelCall& call, int) {
   });
 }
 
+// The program's function for a GPU, or that for the CPU where it brings none.
+void run_program(const KernelCall& call, int tile) {
+  constexpr auto custom = static_cast<std::size_t>(detail::Op::custom);
+  const bool is_for_gpu = detail::custom_kernel(call).run_on_cuda != nullptr;
+  is_for_gpu ? detail::cuda_backend().kernels[custom].run(call, tile) : run_on_cpu<custom>(call, tile);
+}
+
 // Gives an operation the CPU's kernel where CUDA has none, or a program brings one for the CPU.
 template <std::size_t op>
 void fill_gap(Backend& backend) {
@@ -53,7 +61,8 @@ void fill_gap(Backend& backend) {
   if (kernel.run != nullptr && static_cast<detail::Op>(op) != detail::Op::custom) return;
   kernel = cpu().kernels[op];
   kernel.prepare = nullptr;
-  if (kernel.run != nullptr) kernel.run = run_on_cpu<op>;
+  if (kernel.run != nullptr)
+    kernel.run = static_cast<detail::Op>(op) == detail::Op::custom ? run_program : run_on_cpu<op>;
 }
 
 Backend emulated_backend() {

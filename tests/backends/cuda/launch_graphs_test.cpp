@@ -37,6 +37,33 @@ TEST_F(LaunchGraphs, LaunchTheThirdCallAtOnce) {
   EXPECT_EQ(calls("set_child_graph"), 0);
 }
 
+// It is not recorded, and an error of any kind is that of its operation alone.
+TEST_F(LaunchGraphs, CallAFunctionOfTheProgramOnceACall) {
+  LaunchGraph step("step");
+  int calls = 0;
+  const auto count = [&](const CustomCall&) {
+    if (++calls == 5) throw std::runtime_error("the fifth call");
+  };
+  for (int i = 0; i < 8; ++i) {
+    const Tensor x = ones_there();
+    Tensor y;
+    step([&] {
+      y = x + 1;
+      y = y * 2;
+      custom_many("counted", {}, {y}, [](const CustomCall&) {}, {.in_place = {0}, .cuda = count});
+      y = y - 1;
+      y = y * 3;
+    });
+    if (i == 4) {
+      EXPECT_THAT(message_of([&] { y.wait(); }), testing::HasSubstr("[counted] the fifth call"));
+      recover();
+    } else {
+      EXPECT_EQ(y.to_vector<float>(), all(9));
+    }
+  }
+  EXPECT_EQ(calls, 8);
+}
+
 TEST_F(LaunchGraphs, ChangeNumbersWithoutANewGraph) {
   LaunchGraph step("step");
   Tensor x = ones_there();
