@@ -48,22 +48,22 @@ class ClassLosses {
   Arg at(const Tensor& tensor) const { return {tensor, where_}; }
   const char* x_name() const { return of_logits_ ? "logits" : "log_probabilities"; }
   [[noreturn]] void refuse_shapes() const {
+    throw_error(name_, fmt::format("needs {} (N, C) and labels (N), got {} and {} {}{}", x_name(), x_->shape().str(),
+                                   asyncgrad::name(labels_->dtype()), labels_->shape().str(), hint_for_shapes()));
+  }
+  std::string hint_for_shapes() const {
     const Shape &x = x_->shape(), &y = labels_->shape();
+    if (x.rank() < 2) return "";
+    if (x.rank() > 2 && y == Shape(std::span(x.begin(), x.end() - 1))) {
+      return fmt::format("; the classes are axis 1, and with {}.reshape({}) and labels.reshape({}) the last axis",
+                         x_name(), detail::in_program(fmt::format("{{-1, {}}}", x[-1]), fmt::format("(-1, {})", x[-1])),
+                         detail::in_program("{-1}", "-1"));
+    }
+    if (x != y) return "; each row of x needs one label";
     // One-hot labels that are integers are no probabilities.
-    const std::string hint =
-        x.rank() < 2 ? ""
-        : x.rank() > 2 && y == Shape(std::span(x.begin(), x.end() - 1))
-            ? fmt::format("; the classes are axis 1, and with {}.reshape({}) and labels.reshape({}) the last axis",
-                          x_name(),
-                          detail::in_program(fmt::format("{{-1, {}}}", x[-1]), fmt::format("(-1, {})", x[-1])),
-                          detail::in_program("{-1}", "-1"))
-        : x != y ? "; each row of x needs one label"
-        : of_logits_
-            ? fmt::format("; {} makes indices of one-hot labels, and labels{} probabilities",
-                          detail::in_program("argmax(labels, 1)", "labels.argmax(1)"), detail::to_str(x_->dtype()))
-            : "; argmax over the classes makes indices of one-hot labels";
-    throw_error(name_, fmt::format("needs {} (N, C) and labels (N), got {} and {} {}{}", x_name(), x.str(),
-                                   asyncgrad::name(labels_->dtype()), y.str(), hint));
+    if (!of_logits_) return "; argmax over the classes makes indices of one-hot labels";
+    return fmt::format("; {} makes indices of one-hot labels, and labels{} probabilities",
+                       detail::in_program("argmax(labels, 1)", "labels.argmax(1)"), detail::to_str(x_->dtype()));
   }
   // Whether the labels are in the order of the losses: a list, or with these axes, but for some of 1.
   bool has_axes_of_losses() const {

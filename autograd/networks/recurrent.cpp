@@ -216,7 +216,7 @@ class RecurrentBackward {
     gradients(
         0, [&] { return matmul(dx, gradients.read(weight_ih_), {.transpose_w = true}).reshape(gradients.shape(0)); });
     gradients(1, [&] {
-      const Tensor x = without_padding(gradients.read(x_), lengths_.is_there() ? gradients.read(lengths_) : Tensor());
+      const Tensor x = without_padding(gradients.read(x_), lengths_in(gradients));
       return matmul(matrix_of_rows(x, 0, steps.count()), dx, {.transpose_x = true});
     });
     gradients(2, [&] { return sum(dx, 0); });
@@ -234,9 +234,14 @@ class RecurrentBackward {
     Tensor h, c, from_next{};
   };
 
+  // Tensor{} if all sequences have all steps.
+  Tensor lengths_in(const Gradients& gradients) const {
+    return lengths_.is_there() ? gradients.read(lengths_) : Tensor();
+  }
+
   void go_at_once(const Tensor& dy, const Tensor& weight, Gradients& gradients, StepGradients& s) const {
     const bool is_gru = layer_.kind == RecurrentKind::gru;
-    const Tensor lengths = lengths_.is_there() ? gradients.read(lengths_) : Tensor();
+    const Tensor lengths = lengths_in(gradients);
     s.h = make_like(dy, layer_.state);
     if (layer_.has_c()) s.c = make_like(dy, layer_.state);
     OperandList list;
@@ -280,7 +285,7 @@ class RecurrentBackward {
     for (const SavedTensor* const one : saved) {
       inputs.push_back(one->is_there() ? gradients.read_input(*one, static_cast<int>(inputs.size())) : Tensor());
     }
-    const Tensor lengths = lengths_.is_there() ? gradients.read(lengths_) : Tensor();
+    const Tensor lengths = lengths_in(gradients);
     differentiate(gradients, inputs, dy, [&](std::span<const Tensor> in) {
       return decomposed_recurrent({.kind = layer_.kind,
                                    .is_backward = layer_.steps.is_backward(),
@@ -300,7 +305,7 @@ class RecurrentBackward {
     const Steps& steps = layer_.steps;
     const bool is_first = t == steps.last(), has_before = t != steps.first();
     const Tensor& y = gradients.read(y_);
-    const Tensor lengths = lengths_.is_there() ? gradients.read(lengths_) : Tensor();
+    const Tensor lengths = lengths_in(gradients);
     const Tensor dx = row(s.dx, t), dy_row = row(dy, t);
     Tensor dz, gates, c, before;
     if (layer_.has_gates()) gates = row(gradients.read(gates_), t);

@@ -47,10 +47,7 @@ Queue::~Queue() { gpu_.set_current_at_end(); }
 void Queue::issue(const char* name, const Kernel& kernel, const KernelCall& call) {
   const nvtx3::scoped_range range{name};
   gpu_.set_current();
-  if (!graphs_.has_graph()) return run(gpu_, kernel, call, launch_);
-  if (!kernel.runs_program) return graphs_.issue(kernel, call);
-  graphs_.end_sequence();
-  run(gpu_, kernel, call, launch_);
+  graphs_.has_graph() ? graphs_.issue(kernel, call) : run(gpu_, kernel, call, launch_);
 }
 
 void Queue::set_graph(std::shared_ptr<LaunchGraphState> graph) {

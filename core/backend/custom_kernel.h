@@ -36,8 +36,7 @@ constexpr Kernel custom_entry(void (*run)(const KernelCall& call, int tile)) {
               [](const KernelCall& call) {
                 const std::int64_t cost = custom_kernel(call).cost;
                 return cost != 0 ? cost : call.elements();
-              },
-          .runs_program = true};
+              }};
 }
 
 }  // namespace asyncgrad::detail

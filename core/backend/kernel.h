@@ -61,8 +61,6 @@ struct Kernel {
   // The approximate number of scalar operations; null stands for the elements of all operands. Operations with a small
   // cost may run at the call.
   std::int64_t (*cost)(const KernelCall& call) = nullptr;
-  // Whether it calls a function of the program, which may throw anything. No launch graph keeps or records such a call.
-  bool runs_program = false;
 };
 
 }  // namespace asyncgrad::detail

@@ -275,12 +275,11 @@ def _array(part):
     import numpy
 
     array = numpy.asarray(part)
-    has_type = hasattr(part, "dtype") or array.dtype != "float64"
-    return array if has_type or _holds_typed(part) else array.astype(str(_core.default_dtype()))
+    return array if array.dtype != "float64" or _has_type(part) else array.astype(str(_core.default_dtype()))
 
 
-def _holds_typed(part):
-    """Whether a list holds what has a type, such as rows that are arrays."""
+def _has_type(part):
+    """Whether a part has a type, as arrays do, or is a list of what has one."""
     while isinstance(part, (list, tuple)) and len(part):
         part = part[0]
     return hasattr(part, "dtype")

@@ -38,7 +38,7 @@ TEST(LayerNorm, BeginsWithOnesAndZeros) {
   EXPECT_THAT(message_of([&] { norm(randn({4, 3})); }), HasSubstr("[layer_norm] weight must have the shape of a row"));
 }
 
-// What is in the padding has no part in the loss, and so none in the gradients, whichever way these are computed.
+// The padding has no part in the loss, so it has none in the gradients, whichever way these are computed.
 TEST(RecurrentLayers, PaddingMayHoldNotANumber) {
   const auto gradients = [](auto layer, float padding, bool create_graph) {
     Tensor x = ones({4, 2, 3});

@@ -167,10 +167,10 @@ void Launcher::issue(Operation& operation, Failure* cause) {
   // The number may have stayed in the ready set. A late search that finds it there must not find the operation ready.
   // Relaxed: only this thread searches.
   operation.word.store(Progress::word_of(operation.number, Progress::claimed), std::memory_order_relaxed);
-  // While a profile is recorded, nothing is kept back for a graph, because the profile needs the times of each
-  // operation.
+  // Not kept back for a graph: anything while a profile is recorded, which needs the times of each operation, and what
+  // runs a function of the program, which may throw and must run once a call.
   std::shared_ptr<LaunchRegion> region = std::exchange(operation.region, nullptr);
-  if (profile::is_on()) region = nullptr;
+  if (profile::is_on() || runs_function(operation.invocation.op)) region = nullptr;
   IssuedQueue::Issued issued{.number = operation.number};
   Failure* own = nullptr;
   if (failure_ == nullptr) {

@@ -115,9 +115,10 @@ bool Workers::compute_tile(const Goal& goal, std::uint64_t limit) {
   if (!work_.has_ready() || !seats_.take()) return false;
   ThreadStatus::add_this_thread();
   bool is_first = true;
-  const bool has_run = compute_seated(
-      {.goal = &goal, .limit = limit, .goes_on = false}, /*extra=*/false,
-      [this, &is_first](Turn& turn) { return std::exchange(is_first, false) && work_.run_one_tile(turn); });
+  const bool has_run = compute_seated({.goal = &goal, .limit = limit}, /*extra=*/false, [this, &is_first](Turn& turn) {
+    turn.goes_on = false;
+    return std::exchange(is_first, false) && work_.run_one_tile(turn);
+  });
   ThreadStatus::set(Doing::nothing);
   return has_run;
 }
@@ -166,7 +167,7 @@ bool Workers::compute_seated(const Member& member, bool extra, const Run& run) {
   ThreadStatus::set(Doing::searching);
   const std::uint64_t previous = work_.enter_thread();
   bool has_run = false;
-  Turn turn{.limit = member.limit, .goes_on = member.goes_on};
+  Turn turn{.limit = member.limit};
   while (!is_over(member) && run(turn)) has_run = true;
   if (turn.next != 0) work_.put_back(turn);
   work_.leave_thread(previous);

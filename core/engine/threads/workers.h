@@ -112,7 +112,6 @@ class Workers {
   struct Member {
     const Goal* goal = nullptr;        // of a thread that waits; null: a worker
     std::uint64_t limit = UINT64_MAX;  // it runs operations numbered up to here
-    bool goes_on = true;               // it runs more than one operation or tile
   };
   struct Worker {
     std::string name;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "asyncgrad/core/backend/kernels.h"
+#include "tests/support/sanitizer.h"
 
 namespace asyncgrad::detail {
 
@@ -69,8 +70,9 @@ int run_kernel(const Backend& backend, Op op, const std::vector<View>& views, co
   if (kernel->scratch_bytes != nullptr) {
     const auto bytes = static_cast<std::size_t>(kernel->scratch_bytes(call));
     scratch.reset(static_cast<std::byte*>(::operator new(bytes, AlignedDelete::alignment)));
-    // As numbers NaN, as indices out of range: nobody may read it unwritten. Products have room for 32 MiB, and use little.
-    std::memset(scratch.get(), 0xff, std::min(bytes, std::size_t{1} << 20));
+    // As numbers NaN, as indices out of range: nobody may read it unwritten. The thread sanitizer marks each byte, and
+    // products have 32 MiB, of which they use little.
+    std::memset(scratch.get(), 0xff, tests::looks_for_races ? std::min(bytes, std::size_t{1} << 20) : bytes);
     call.scratch = scratch.get();
   }
   if (kernel->prepare != nullptr) kernel->prepare(call);

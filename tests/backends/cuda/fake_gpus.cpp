@@ -47,22 +47,22 @@ void run_on_cpu(const KernelCall& call, int) {
   });
 }
 
+constexpr auto custom = static_cast<std::size_t>(detail::Op::custom);
+
 // The program's function for a GPU, or that for the CPU where it brings none.
 void run_program(const KernelCall& call, int tile) {
-  constexpr auto custom = static_cast<std::size_t>(detail::Op::custom);
   const bool is_for_gpu = detail::custom_kernel(call).run_on_cuda != nullptr;
   is_for_gpu ? detail::cuda_backend().kernels[custom].run(call, tile) : run_on_cpu<custom>(call, tile);
 }
 
-// Gives an operation the CPU's kernel where CUDA has none, or a program brings one for the CPU.
+// Gives an operation the CPU's kernel where CUDA has none.
 template <std::size_t op>
 void fill_gap(Backend& backend) {
   Kernel& kernel = backend.kernels[op];
-  if (kernel.run != nullptr && static_cast<detail::Op>(op) != detail::Op::custom) return;
+  if (kernel.run != nullptr) return;
   kernel = cpu().kernels[op];
   kernel.prepare = nullptr;
-  if (kernel.run != nullptr)
-    kernel.run = static_cast<detail::Op>(op) == detail::Op::custom ? run_program : run_on_cpu<op>;
+  if (kernel.run != nullptr) kernel.run = run_on_cpu<op>;
 }
 
 Backend emulated_backend() {
@@ -70,6 +70,7 @@ Backend emulated_backend() {
   backend.name = "emulated cuda";
   [&]<std::size_t... op>(std::index_sequence<op...>) { (fill_gap<op>(backend), ...); }
   (std::make_index_sequence<detail::op_count>());
+  backend.kernels[custom].run = run_program;
   cuda::fill_of_gpus<gpu_of>(backend);
   return backend;
 }
