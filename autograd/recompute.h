@@ -15,9 +15,9 @@ namespace asyncgrad {
 //
 // It computes and queues what function(x) does, and throws what that throws. It throws Error for a null function, and
 // if the function writes x or another tensor with a history in place, or gives Tensor{}. backward() throws Error if x
-// or a tensor with a history that was read has been written in place since, and if the function computes something else
-// the second time. The tape keeps the function, and all that it captures, until then: a function that captures its own
-// result keeps itself.
+// or another tensor that was read has been written in place since, one that the function writes itself aside, and if the
+// function computes something else the second time. The tape keeps the function, all that it captures and the tensors
+// from before that it read until then: a function that captures its own result keeps itself.
 Tensor recomputed(std::function<Tensor(const Arg& x)> function, const Arg& x);
 
 }  // namespace asyncgrad

@@ -112,7 +112,8 @@ void wait_all(Device device);
 
 // Lets a program go on after a failure: waits until everything is finished, then makes valid again, as it was, every
 // value that a skipped operation should have written in place. Also forgets all errors, and the largest memory that was
-// asked for so far. Values that were never computed stay failed. Returns the number of errors that no wait has thrown.
+// asked for so far. Values that were never computed stay failed; a gradient of a leaf among them counts as none. Those
+// that a failed step did compute stay; zero_grad() drops them. Returns the number of errors that no wait has thrown.
 int recover();
 
 struct EngineFigures {

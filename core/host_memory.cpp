@@ -8,6 +8,7 @@
 
 #include "asyncgrad/core/device_memory.h"
 #include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/core/engine/read_watch.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/memory/foreign.h"
 #include "asyncgrad/core/memory/planner.h"
@@ -59,6 +60,7 @@ Tensor from_host_memory(void* data, DType dtype, const Shape& shape, std::functi
                                                                .has_value = true});
   std::unique_ptr<detail::TensorImpl> impl(
       new detail::TensorImpl{.dtype = dtype, .storage = storage.get(), .shape = shape, .device = device});
+  detail::ReadWatch::note_made(*storage);
   detail::foreign::add(*storage, std::move(release));
   static_cast<void>(storage.release());  // the tensor owns it now
   return Tensor(impl.release());

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "asyncgrad/core/engine/engine.h"
+#include "asyncgrad/core/engine/read_watch.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/tensor_impl.h"
 #include "asyncgrad/core/wording.h"
@@ -164,6 +165,7 @@ Tensor Tensor::from_bytes(const void* values, std::size_t count, DType dtype, co
     return tensor;
   }
   Tensor tensor = detail::make_tensor(shape, dtype, device);
+  detail::ReadWatch::note_made(*tensor.impl()->storage);
   detail::Engine::get().front_end().hand_over(*tensor.impl()->storage, shape, values, count * size_bytes(dtype), where);
   return tensor;
 }
@@ -238,15 +240,14 @@ Tensor make_pinned_tensor(const Shape& shape, DType dtype, Device device) {
   return tensor;
 }
 
-Tensor make_view(const Tensor& base, const Shape& shape, std::int64_t offset) {
-  const TensorImpl& impl = *base.impl();
+Tensor make_view(const TensorImpl& base, const Shape& shape, std::int64_t offset) {
   Tensor view(
-      new TensorImpl{.dtype = impl.dtype,
-                     .storage = impl.storage,
-                     .offset_bytes = impl.offset_bytes + offset * static_cast<std::int64_t>(size_bytes(impl.dtype)),
+      new TensorImpl{.dtype = base.dtype,
+                     .storage = base.storage,
+                     .offset_bytes = base.offset_bytes + offset * static_cast<std::int64_t>(size_bytes(base.dtype)),
                      .shape = shape,
-                     .device = impl.device});
-  add_handle(*impl.storage);
+                     .device = base.device});
+  add_handle(*base.storage);
   return view;
 }
 

@@ -39,7 +39,10 @@ Tensor make_pinned_tensor(const Shape& shape, DType dtype, Device device);
 // Makes the same of x's type, on its device.
 inline Tensor make_like(const Tensor& x, const Shape& shape) { return make_tensor(shape, x.dtype(), x.device()); }
 // A tensor that shares the storage of `base`, `offset` elements further on, without history.
-Tensor make_view(const Tensor& base, const Shape& shape, std::int64_t offset = 0);
+Tensor make_view(const TensorImpl& base, const Shape& shape, std::int64_t offset = 0);
+inline Tensor make_view(const Tensor& base, const Shape& shape, std::int64_t offset = 0) {
+  return make_view(*base.impl(), shape, offset);
+}
 
 // Says what the program uses the tensor's storage for.
 inline void note_use(const Tensor& tensor, StorageUse use) {

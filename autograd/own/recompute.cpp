@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "asyncgrad/autograd/own/own_gradients.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/autograd/tape/recording.h"
 #include "asyncgrad/autograd/tape/tape_watch.h"
 #include "asyncgrad/autograd/tape/walk.h"
+#include "asyncgrad/core/engine/read_watch.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/math_mode.h"
 #include "asyncgrad/core/random_tape.h"
@@ -20,9 +24,17 @@ using namespace detail;
 
 using Function = RecomputedFunction;
 
+// A value without a history that the function read, and the version that it had.
+struct Constant {
+  explicit Constant(const Tensor& read) : value(read), version(read.impl()->storage->version) {}
+  Tensor value;
+  std::uint32_t version;
+};
+
 class RecomputeBackward {
  public:
-  RecomputeBackward(Function function, const Tensor& x, std::span<const Tensor> inputs, RandomTape tape, Location where)
+  RecomputeBackward(Function function, const Tensor& x, std::span<const Tensor> inputs,
+                    std::span<const Tensor> all_read, RandomTape tape, Location where)
       : function_(std::move(function)),
         x_(x),
         tape_(std::move(tape)),
@@ -33,6 +45,10 @@ class RecomputeBackward {
       if (inputs[i].impl() == x.impl()) place_of_x_ = static_cast<int>(i);
       inputs_.emplace_back(inputs[i]);
     }
+    for (const Tensor& tensor : all_read) {
+      const auto shares = [&](const Tensor& saved) { return saved.impl()->storage == tensor.impl()->storage; };
+      if (!shares(x) && std::ranges::none_of(inputs, shares)) constants_.emplace_back(tensor);
+    }
     path_ = current_layer_path();
   }
 
@@ -42,6 +58,7 @@ class RecomputeBackward {
   // the same order, and so with the same bits.
   void operator()(const Tensor& dy, Gradients& gradients) const {
     for (const SavedTensor& input : inputs_) gradients.read(input);  // throws if it was written
+    for (const Constant& constant : constants_) gradients.check_unwritten(constant.value, constant.version);
     const std::uint64_t first = Node::next_number();
     const TapeWatch watch;
     const Tensor y = compute_again(input(gradients));
@@ -96,6 +113,7 @@ class RecomputeBackward {
   Function function_;
   SavedTensor x_;
   std::vector<SavedTensor> inputs_;
+  std::vector<Constant> constants_;
   RandomTape tape_;
   Location where_;
   std::uint32_t path_ = 0;
@@ -122,15 +140,17 @@ Tensor recomputed(Function function, const Arg& x) {
   if (!grad_enabled()) return function(x);
   const std::uint32_t version = impl.storage->version;
   RandomTape tape;
-  std::vector<Tensor> inputs;
+  std::vector<Tensor> inputs, all_read;
   Tensor y;
   {
+    const ReadWatch reads;
     TapeWatch watch;
     const RandomTape::Recording recording(tape);
     y = function(x);
     if (!y.defined()) throw_error("recompute", "the function gave a tensor that holds nothing");
     if (!has_history(y) || watch.is_older(y)) return y;
     inputs = watch.found();
+    all_read = reads.found();
     if (impl.storage->version != version) {
       throw_error("recompute", fmt::format("the function wrote its input {} in place; write into a clone() of it",
                                            impl.shape.str()));
@@ -145,7 +165,7 @@ Tensor recomputed(Function function, const Arg& x) {
   result.impl()->is_view = y.impl()->is_view;
   result.impl()->view_version = y.impl()->view_version;
   record("recompute", x.where(), result, std::span<const Tensor>(inputs),
-         differentiable(RecomputeBackward(std::move(function), x, inputs, std::move(tape), x.where())));
+         differentiable(RecomputeBackward(std::move(function), x, inputs, all_read, std::move(tape), x.where())));
   return result;
 }
 

@@ -19,10 +19,14 @@ SavedTensor::SavedTensor(const Tensor& tensor) : version_(tensor.impl()->storage
 const Tensor& Gradients::read(const SavedTensor& saved) const {
   if (!saved.is_there()) throw_dropped(node_);  // it was taken, by a backward() that then failed
   if (saved.contents_ != nullptr) return read_.emplace_front(value_of(*saved.contents_, saved.version_));
-  const TensorImpl& impl = *saved.value_.impl();
-  const std::uint32_t version = impl.storage->version;
-  if (version != saved.version_) throw_overwritten(part_of(impl), version, saved.version_);
+  check_unwritten(saved.value_, saved.version_);
   return saved.value_;
+}
+
+void Gradients::check_unwritten(const Tensor& value, std::uint32_t saved) const {
+  const TensorImpl& impl = *value.impl();
+  const std::uint32_t version = impl.storage->version;
+  if (version != saved) throw_overwritten(part_of(impl), version, saved);
 }
 
 Tensor Gradients::take_result(SavedTensor& saved) const {

@@ -92,6 +92,8 @@ class Gradients {
   }
   // Reads the result in the same way for the last time: nothing saves it any more if the tape is dropped.
   Tensor take_result(SavedTensor& saved) const;
+  // Throws Error if the value, which had the version `saved`, has been written since.
+  void check_unwritten(const Tensor& value, std::uint32_t saved) const;
 
   // Sets the gradient of an input to compute() if it is wanted.
   template <class Compute>

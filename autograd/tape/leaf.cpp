@@ -28,19 +28,27 @@ Tensor sum_of_gradients(Tensor x, Tensor y) {
   return sum.tensor;
 }
 
+void Leaf::drop_lost() {
+  if (grad_.defined() && is_lost(grad_)) grad_ = Tensor();
+  if (rows_.is_lost()) rows_.clear();
+}
+
 const Tensor& Leaf::buffer(const Tensor& like) {
+  drop_lost();
   make_buffer(grad_, shape(), like);
   rows_.move_to(grad_);
   return grad_;
 }
 
 bool Leaf::keep_rows(const Tensor& indices, const Tensor& dy) {
+  drop_lost();
   if (grad_.defined()) return false;
   rows_.add(indices, dy);
   return true;
 }
 
 void Leaf::accumulate(Tensor gradient) {
+  drop_lost();
   if (!rows_.is_empty()) buffer(gradient);
   if (grad_.defined()) {
     grad_ = sum_of_gradients(std::move(grad_), std::move(gradient));

@@ -3,6 +3,7 @@
 
 #include "asyncgrad/autograd/tape/node.h"
 #include "asyncgrad/autograd/tape/row_gradient.h"
+#include "asyncgrad/core/engine/submit.h"
 
 namespace asyncgrad::detail {
 
@@ -11,7 +12,8 @@ Tensor sum_of_gradients(Tensor x, Tensor y);
 // Makes `gradient` a tensor that GradientBuffers::buffer may return.
 void make_buffer(Tensor& gradient, const Shape& shape, const Tensor& like);
 
-// The node of a tensor whose gradient the program asked for.
+// The node of a tensor whose gradient the program asked for. A gradient that could not be computed is there until
+// recover(), so that what depends on it fails, too; after that it counts as none.
 class Leaf final : public Node {
  public:
   explicit Leaf(const Tensor& tensor) : Node("leaf", Location(), tensor) { note_use(tensor, StorageUse::parameter); }
@@ -25,8 +27,10 @@ class Leaf final : public Node {
   // See GradientBuffers.
   const Tensor& buffer(const Tensor& like);
   bool keep_rows(const Tensor& indices, const Tensor& dy);
-  bool has_gradient() const { return grad_.defined() || !rows_.is_empty(); }
-  const Tensor& grad() const { return grad_; }
+  bool has_gradient() const { return grad().defined() || has_rows(); }
+  // Tensor{} where the gradient is kept by rows.
+  Tensor grad() const { return grad_.defined() && !is_lost(grad_) ? grad_ : Tensor(); }
+  bool has_rows() const { return !rows_.is_empty() && !rows_.is_lost(); }
   RowGradient& rows() { return rows_; }
   void zero_grad() {
     grad_ = Tensor();
@@ -34,6 +38,8 @@ class Leaf final : public Node {
   }
 
  private:
+  void drop_lost();
+
   // At most one of them holds the gradient: what is added as a tensor makes it a tensor.
   Tensor grad_;
   RowGradient rows_;

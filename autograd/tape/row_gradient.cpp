@@ -1,5 +1,6 @@
 #include "asyncgrad/autograd/tape/row_gradient.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "asyncgrad/autograd/creation.h"
@@ -49,6 +50,11 @@ void RowGradient::join(Location where) {
   parts_ = {{concat(indices, 0, where), concat(rows, 0, where)}};
 }
 
+bool RowGradient::is_lost() const {
+  return std::ranges::any_of(
+      parts_, [](const Part& part) { return detail::is_lost(part.indices) || detail::is_lost(part.rows); });
+}
+
 RowGradient::Combined RowGradient::combined(std::int64_t table_rows, Location where) {
   join(where);
   auto& [indices, rows] = parts_.front();
@@ -65,8 +71,8 @@ RowGradient::Combined RowGradient::combined(std::int64_t table_rows, Location wh
 
 RowGradient* row_gradient_of(const Tensor& tensor) {
   if (!has_history(tensor) || !tensor.impl()->node->is_leaf()) return nullptr;
-  RowGradient& rows = static_cast<Leaf*>(tensor.impl()->node)->rows();
-  return rows.is_empty() ? nullptr : &rows;
+  Leaf& leaf = *static_cast<Leaf*>(tensor.impl()->node);
+  return leaf.has_rows() ? &leaf.rows() : nullptr;
 }
 
 }  // namespace asyncgrad::detail

@@ -13,6 +13,8 @@ namespace asyncgrad::detail {
 class RowGradient {
  public:
   bool is_empty() const { return parts_.empty(); }
+  // Whether a part of it is lost, see submit.h.
+  bool is_lost() const;
   void clear() { *this = RowGradient(); }
   // Adds dy (…, C) at the indices (…) int64. Keeps copies, unless no other handle shares dy's values.
   void add(const Tensor& indices, const Tensor& dy);

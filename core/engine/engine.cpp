@@ -13,6 +13,7 @@
 #include "asyncgrad/core/engine/front_end/figures.h"
 #include "asyncgrad/core/engine/front_end/idle.h"
 #include "asyncgrad/core/engine/life/options.h"
+#include "asyncgrad/core/engine/read_watch.h"
 #include "asyncgrad/core/engine/report.h"
 #include "asyncgrad/core/engine/run/execution.h"
 #include "asyncgrad/core/error.h"
@@ -214,10 +215,13 @@ int Engine::recover() {
 std::string Engine::report() { return engine_report(queue_); }
 
 void submit(const Submission& submission) {
+  if (ReadWatch::is_in_use()) ReadWatch::note(submission.operands);
   if (Planner* const planner = Planner::get()) return planner->submit(submission);
   submit_as_it_is(submission);
 }
 void submit_as_it_is(const Submission& submission) { Engine::get().front_end().submit(submission); }
+
+bool is_lost(const Tensor& tensor) { return Engine::get().has_lost(*tensor.impl()->storage); }
 
 void prepare_for_sources(Device device) {
   DeviceState& state = device_state(device);

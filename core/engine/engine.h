@@ -38,6 +38,7 @@ class Engine final {
   void wait_all();
   void wait_all(const DeviceState& device);
   int recover();
+  bool has_lost(const Storage& storage) const { return failures_.has_lost(storage); }
   std::uint64_t next_number() const { return queue_.next_number(); }
   // Does not wait.
   bool reached(const Goal& goal) const { return ring_.reached(goal); }

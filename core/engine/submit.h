@@ -68,6 +68,9 @@ bool has_kernel(Op op, const Tensor& on);
 // What computing the operation takes, in scalar operations: what its kernel says, or 16 for each byte of its operands
 // if that is more.
 std::int64_t work_of(const Submission& submission);
+// Whether recover() was called after the computation of the value had failed; nothing has overwritten it since. Does not
+// wait for operations. Any thread may call it.
+bool is_lost(const Tensor& tensor);
 // Called before Op::source is queued for a part of the CPU. Waits until everything is finished if it is the first time
 // since the options were set.
 void prepare_for_sources(Device device);

@@ -65,6 +65,7 @@ struct Storage {
   bool has_value = false;      // an operation has written it; as `data`
   bool bytes_are_old = false;  // poisoned, but the bytes are those of the value before: recover() restores them; under
                                // the lock of Failures
+  bool is_lost = false;        // poisoned when recover() was called, and so for good; under the lock of Failures
   bool is_foreign = false;     // the memory is the program's, see foreign.h
   bool is_pinned = false;      // the memory is pinned, see Allocator::use_pinned(); before the memory is taken
   std::atomic<bool> is_exposed{false};             // the program may write the values without an operation; relaxed

@@ -297,6 +297,43 @@ TEST(Recompute, RefusesWhatWouldGiveWrongGradients) {
   EXPECT_FALSE(is_recomputing());
 }
 
+TEST(Recompute, FindsThatAConstantWasWritten) {
+  const Tensor x = parameter(ones({2}));
+  Tensor scale = full({2}, 2);
+  const auto layer = [&](const Arg& in) { return square(in * (scale + 1)) + Tensor::from({1.0F, 2.0F}, {2}); };
+  const Tensor y = sum(recompute(layer, x)),
+               nested = sum(recompute([&](const Arg&in) { return recompute(layer, in); }, x));
+  scale *= 10;
+  for (const Tensor& loss : {y, nested}) {
+    EXPECT_TRUE(
+        has_parts(message_of([&] { loss.backward(); }),
+                  {"[recompute] a tensor that its gradient needs was written in place afterwards: float32 (2)"}));
+  }
+  EXPECT_FALSE(x.grad().defined());
+
+  nn::BatchNorm norm(2);
+  Tensor in_evaluation;
+  {
+    const Evaluation evaluation;
+    in_evaluation = sum(recompute(norm, parameter(randn({3, 2}))));
+  }
+  norm(randn({3, 2}));
+  EXPECT_TRUE(has_parts(message_of([&] { in_evaluation.backward(); }), {"[recompute]", "was written in place"}));
+}
+
+// What the function writes itself, as running statistics and counts, is its own affair.
+TEST(Recompute, ReadsWhatTheFunctionWritesItself) {
+  const Tensor x = parameter(ones({2})), count = zeros({});
+  const auto layer = [&](const Arg& in) {
+    if (!is_recomputing()) Tensor(count) += 1;
+    return in * (count * 0 + 1);
+  };
+  const Tensor first = sum(recompute(layer, x)), second = sum(recompute(layer, x));
+  first.backward();
+  second.backward();
+  EXPECT_EQ(x.grad().to_vector<float>(), std::vector<float>(2, 2));
+}
+
 TEST(Recompute, FindsThatAParameterWasReplaced) {
   Tensor w = parameter(full({2}, 2));
   const Tensor first = w;

@@ -129,6 +129,8 @@ int Failures::recover() noexcept {
     if (storage->bytes_are_old) {
       if (Planner* const planner = Planner::get()) planner->restored(*storage);
       unlink(*storage);
+    } else {
+      storage->is_lost = true;
     }
     storage = after;
   }
@@ -137,6 +139,12 @@ int Failures::recover() noexcept {
   unlisted_ = 0;
   forgotten_ = made_;
   return static_cast<int>(undelivered);
+}
+
+bool Failures::has_lost(const Storage& storage) const noexcept {
+  if (!storage.is_poisoned()) return false;
+  const MutexLock lock(mutex_);
+  return storage.is_lost;
 }
 
 void Failures::print_undelivered() const noexcept {
@@ -199,6 +207,7 @@ void Failures::unlink(Storage& storage) noexcept {
   (storage.poisoned_before == nullptr ? poisoned_ : storage.poisoned_before->poisoned_after) = storage.poisoned_after;
   if (storage.poisoned_after != nullptr) storage.poisoned_after->poisoned_before = storage.poisoned_before;
   storage.bytes_are_old = false;
+  storage.is_lost = false;
   release(*storage.failure.load(std::memory_order_relaxed));
   storage.failure.store(nullptr, std::memory_order_release);  // see invariant 1
 }

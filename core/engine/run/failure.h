@@ -69,8 +69,11 @@ class Failures final : public PoisonedValues {
   void deliver_failure_of(const Storage& storage);
   // Delivers the oldest failure that is not reported, if there is one.
   void deliver_oldest();
-  // Makes values whose bytes are old valid again, and forgets the failures. Returns how many were not reported.
+  // Makes values whose bytes are old valid again, marks the other poisoned ones as lost, and forgets the failures.
+  // Returns how many were not reported.
   int recover() noexcept;
+  // Whether the value was poisoned at the last recover() or an earlier one, and nothing has overwritten it since.
+  bool has_lost(const Storage& storage) const noexcept;
   // Writes the messages that are not reported to standard error, the oldest first.
   void print_undelivered() const noexcept;
 

@@ -191,6 +191,22 @@ TEST(Detach, SharesStorageWithoutHistory) {
   EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{2, 2}));
 }
 
+TEST(Leaf, HasNoGradientAfterRecoverIfItWasNotComputed) {
+  const Tensor table = parameter(ones({3, 2})), w = parameter(ones({2})), other = parameter(ones({}));
+  const auto loss = [&](std::int64_t row) { return sum(take(table, int64_tensor({row}, {1})) * w) + other; };
+  loss(7).backward();
+  EXPECT_TRUE(w.grad().defined());
+  EXPECT_TRUE(has_parts(message_of([&] { w.grad().wait(); }), {"[take]", "7"}));
+  EXPECT_TRUE(w.grad().defined());
+  recover();
+  EXPECT_FALSE(w.grad().defined());
+  EXPECT_EQ(other.grad().item(), 1);
+  loss(1).backward();
+  EXPECT_EQ(gradient_of(w), std::vector<float>(2, 1));
+  EXPECT_EQ(gradient_of(table), (std::vector<float>{0, 0, 1, 1, 0, 0}));
+  EXPECT_EQ(other.grad().item(), 2);
+}
+
 TEST(Origins, AGradientNamesItsForwardLineAndThatOfBackward) {
   const Tensor x = parameter(ones({}));
   const Tensor y = ones({});
