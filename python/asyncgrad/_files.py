@@ -2,6 +2,7 @@
 import os
 
 from . import _core
+from .nn.module import Module
 
 
 class FileNotFound(FileNotFoundError, ValueError):
@@ -48,7 +49,8 @@ class Checkpoint:
 
     Parts are layers, optimisers, schedules, weight averages, Batches, dist.Parts, generators, tensors, and dicts of
     numbers, texts and tensors, which load() changes; and objects with get_state(), which gives such a dict, and
-    set_state(), which takes it.
+    set_state(), which takes it. Of a layer the file has the tensors, and what get_state() of the layers in it gives.
+    Their other attributes are the program's: numbers, and generators, each of which is a part of its own.
     """
 
     def __init__(self, **parts):
@@ -67,25 +69,41 @@ class Checkpoint:
 
     def save(self, path):
         """Writes everything as it is after what is queued. Blocks until it is on the disk."""
-        _core._save_checkpoint(path, {name: _kept(part) for name, part in self._parts.items()})
+        _core._save_checkpoint(path, self._kept())
 
     def load(self, path):
-        """Gives every part what the file has for it. A load that raises has changed nothing."""
+        """Gives every part what the file has for it. A load that raises has changed nothing, unless a set_state() raises."""
         _check_exists(path)
-        values = _core._load_checkpoint(path, {name: _kept(part) for name, part in self._parts.items()})
+        values = _core._load_checkpoint(path, self._kept())
         for name, part in self._parts.items():
             if isinstance(part, dict):
                 _update(part, values[name])
+            elif isinstance(part, Module):
+                for i, layer in enumerate(_with_state(part)):
+                    layer.set_state(values[name + _OF_LAYERS][str(i)])
             elif _has_own_state(part):
                 part.set_state(values[name])
+
+    def _kept(self):
+        kept = {}
+        for name, part in self._parts.items():
+            layers = _with_state(part) if isinstance(part, Module) else []
+            kept[name] = part if isinstance(part, Module) or not _has_own_state(part) else part.get_state()
+            if layers:
+                kept[name + _OF_LAYERS] = {str(i): layer.get_state() for i, layer in enumerate(layers)}
+        return kept
+
+
+_OF_LAYERS = " state of layers"  # follows the name of a part; a space is in no path of a tensor
 
 
 def _has_own_state(part):
     return hasattr(part, "get_state") and hasattr(part, "set_state") and not isinstance(part, (_core.Schedule, _core._Batches, _core._Parts))
 
 
-def _kept(part):
-    return part.get_state() if _has_own_state(part) else part
+def _with_state(net):
+    """The layers of a net that have a state of their own, each once."""
+    return list({id(layer): layer for _, layer in net.modules() if _has_own_state(layer)}.values())
 
 
 def _update(target, values):

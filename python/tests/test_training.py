@@ -246,6 +246,37 @@ def test_a_checkpoint_keeps_tensors_of_a_state(tmp_path):
     assert other["total"] is total and total.tolist() == [1, 1] and other["steps"] == 3
 
 
+class Counting(ag.nn.Module):
+    def __init__(self):
+        self.dense, self.calls = ag.nn.Dense(2, 2), 0
+
+    def forward(self, x):
+        self.calls += 1
+        return self.dense(x)
+
+    def get_state(self):
+        return {"calls": self.calls}
+
+    def set_state(self, state):
+        self.calls = state["calls"]
+
+
+def test_a_checkpoint_keeps_tensors_and_state_of_layers(tmp_path):
+    def make():
+        shared = Counting()
+        return Counting(), ag.nn.Sequential(Counting(), ag.nn.Sequential(shared), shared)
+
+    one, net = make()
+    one(ag.ones(1, 2))
+    net(net(ag.ones(1, 2)))
+    ag.Checkpoint(one=one, net=net).save(tmp_path / "file")
+    one_read, net_read = make()
+    ag.Checkpoint(one=one_read, net=net_read).load(tmp_path / "file")
+    assert one_read.calls == 1 and [net_read[0].calls, net_read[2].calls] == [2, 4]
+    for kept, read in ((one, one_read), (net, net_read)):
+        assert all(ag.array_equal(x, y) for (_, x), (_, y) in zip(kept.state(), read.state(), strict=True))
+
+
 def test_reading_a_file_without_a_layer_takes_no_names(tmp_path):
     ag.save(tmp_path / "file", {"w": ag.ones(2)})
     for options in ({"rename": [("w", "v")]}, {"strict": False}):
