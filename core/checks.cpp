@@ -39,12 +39,12 @@ void check_not_negative(const char* operation, const char* what, double value) {
   throw_error(operation, fmt::format("{} must be finite and not negative, got {}", what, value));
 }
 
-void check_part(const char* operation, const char* what, double value) {
+void check_below_one(const char* operation, const char* what, double value) {
   check_not_negative(operation, what, value);
   if (value >= 1) throw_error(operation, fmt::format("{} must be less than 1, got {}", what, value));
 }
 
-void check_share(const char* operation, const char* what, double value) {
+void check_in_unit_interval(const char* operation, const char* what, double value) {
   if (!(value >= 0 && value <= 1)) throw_error(operation, fmt::format("{} must be in [0, 1], got {}", what, value));
 }
 

@@ -36,9 +36,9 @@ void check_finite(const char* operation, const char* what, double value);
 // The same unless it is not negative, too.
 void check_not_negative(const char* operation, const char* what, double value);
 // The same unless it is less than 1, too.
-void check_part(const char* operation, const char* what, double value);
+void check_below_one(const char* operation, const char* what, double value);
 // Throws Error unless the value is in [0, 1].
-void check_share(const char* operation, const char* what, double value);
+void check_in_unit_interval(const char* operation, const char* what, double value);
 // Throws Error unless the value is above 0; infinity is.
 void check_positive(const char* operation, const char* what, double value);
 

@@ -44,11 +44,10 @@ void share_default_generator() { any_thread_may_draw = true; }
 
 void set_rank_of_default_generator(int rank) { rank_of_process.store(rank, std::memory_order_relaxed); }
 
-// Neighbouring seeds and ranks give unlike keys.
 std::uint64_t key_of(const Generator& generator) {
   const int rank = rank_of_process.load(std::memory_order_relaxed);
   if (rank == 0 || &generator != &generator_of_process()) return generator.seed();
-  return split_mix(split_mix(generator.seed()) ^ static_cast<std::uint64_t>(rank));
+  return mixed_key(generator.seed(), static_cast<std::uint64_t>(rank), KeyPurpose::rank);
 }
 
 TakenNumbers take_numbers(Generator* generator, std::uint64_t words) {

@@ -13,4 +13,14 @@ constexpr std::uint64_t split_mix(std::uint64_t counter) {
   return z ^ (z >> 31);
 }
 
+// What a key of random numbers is for. Equal numbers of different purposes give unlike keys.
+enum class KeyPurpose : std::uint8_t { numbered, rank, weighted };
+
+// A key for each number, of the same seed. Neighbouring seeds and numbers give unlike keys.
+constexpr std::uint64_t mixed_key(std::uint64_t seed, std::uint64_t number, KeyPurpose purpose = KeyPurpose::numbered) {
+  std::uint64_t key = split_mix(seed);
+  if (purpose != KeyPurpose::numbered) key = split_mix(key + static_cast<std::uint64_t>(purpose));
+  return split_mix(key ^ number);
+}
+
 }  // namespace asyncgrad::detail

@@ -33,15 +33,18 @@ std::vector<std::int64_t> in_order(std::int64_t count) {
 std::vector<std::int64_t> shuffled(std::int64_t count, std::uint64_t seed, std::int64_t epoch) {
   if (count < 0) throw_error("shuffled", fmt::format("the number of items must be at least 0, got {}", count));
   std::vector<std::int64_t> order = in_order(count);
-  const std::uint64_t key = split_mix(split_mix(seed) ^ static_cast<std::uint64_t>(epoch));
+  const std::uint64_t key = detail::mixed_key(seed, static_cast<std::uint64_t>(epoch));
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[below(split_mix(key + i), i)]);
   return order;
 }
 
 namespace {
 
-// The numbers of an epoch, in (0, 1].
-Random numbers_of(std::uint64_t seed, std::int64_t epoch) { return {seed, epoch, 0}; }
+// The numbers of an epoch. They are no item's.
+Random numbers_of(std::uint64_t seed, std::int64_t epoch) {
+  return {detail::mixed_key(seed, 0, detail::KeyPurpose::weighted), epoch, 0};
+}
+// In (0, 1].
 double above_0(Random& random) { return 1 - random.uniform(); }
 
 std::vector<std::int64_t> drawn_again(const std::vector<double>& weights, std::size_t samples, Random random) {
@@ -88,6 +91,9 @@ Sampler weighted(std::vector<double> weights, WeightedOptions options, Location 
                 fmt::format("cannot draw {} items without replacement, {} have a weight above 0; draw fewer", samples,
                             positive));
   }
+  // Sums of the smallest numbers, and quotients by them, would be rounded away.
+  const double largest = std::ranges::max(weights);
+  for (double& weight : weights) weight /= largest;
   return [weights = std::move(weights), count, samples = static_cast<std::size_t>(samples), options](
              std::int64_t items, std::int64_t epoch) {
     if (items != count)

@@ -18,8 +18,8 @@ class Random {
   using result_type = std::uint64_t;
 
   constexpr Random(std::uint64_t seed, std::int64_t epoch, std::int64_t index)
-      : next_(split_mix(split_mix(split_mix(seed) ^ static_cast<std::uint64_t>(epoch)) ^
-                        static_cast<std::uint64_t>(index))),
+      : next_(
+            split_mix(detail::mixed_key(seed, static_cast<std::uint64_t>(epoch)) ^ static_cast<std::uint64_t>(index))),
         epoch_(epoch) {}
 
   static constexpr result_type min() { return 0; }

@@ -73,13 +73,14 @@ std::vector<std::uint8_t> reached_parameters(const Caller& caller, const std::ve
 }  // namespace
 
 void broadcast_tensors(const std::vector<Tensor>& tensors, const World& world, Location where) {
-  if (world.size() == 1) return;
   const CallSite site(where);
+  for (const Tensor& tensor : tensors) static_cast<void>(detail::checked_impl(tensor, "broadcast"));
+  if (world.size() == 1) return;
   world.communicator()->check("broadcast");
   std::vector<Tensor> different;
   std::set<std::tuple<const detail::Storage*, std::int64_t, std::int64_t>> seen;  // views may share a storage
   for (const Tensor& tensor : tensors) {
-    const detail::TensorImpl& impl = detail::checked_impl(tensor, "broadcast");
+    const detail::TensorImpl& impl = *tensor.impl();
     check_device("broadcast", impl, world);
     if (seen.emplace(impl.storage, impl.offset_bytes, impl.shape.numel()).second) different.push_back(tensor);
   }

@@ -31,21 +31,16 @@ template <class Member>
 void broadcast(Member& member, const World& world, Location where = Location::current()) {
   static_assert(!nn::members_detail::is_value<Member>,
                 "tensors are broadcast; a number is one as ag::full({}, number)");
-  struct Visitor final : nn::Members::Visitor {
-    void layer(const std::string&, const std::string&) override {}
-    void tensor(const std::string&, Tensor& tensor) override { tensors.push_back(tensor); }
-    std::vector<Tensor> tensors;
-  };
   struct Listed {
     void members(nn::Members& m) { m("value", value); }
     Member& value;
   };
-  if (world.size() == 1) return;
-  const CallSite site(where);
-  Visitor visitor;
+  nn::members_detail::StateVisitor visitor;
   Listed listed{member};
   nn::Members::visit(listed, visitor);
-  broadcast_tensors(visitor.tensors, world, where);
+  std::vector<Tensor> tensors;
+  for (const auto& [path, tensor] : visitor.state) tensors.push_back(tensor);
+  broadcast_tensors(tensors, world, where);
 }
 // What is const shares its tensors with its copies.
 template <class Member>

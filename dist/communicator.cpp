@@ -17,6 +17,7 @@
 
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/fnv1a.h"
 #include "asyncgrad/core/sync/signals.h"
 #include "asyncgrad/core/tensor_impl.h"
 
@@ -58,15 +59,18 @@ class Naps {
   // was stopped for long does not take others for silent.
   double rest() {
     const auto start = Clock::now();
-    if (count_++ < 64) {
+    if (count_ < longest_after) ++count_;
+    if (count_ <= 64) {
       std::this_thread::yield();
     } else {
-      std::this_thread::sleep_for(std::chrono::microseconds(std::min(50 + count_ / 8, 500)));
+      std::this_thread::sleep_for(std::chrono::microseconds(50 + count_ / 8));
     }
     return std::min(std::chrono::duration<double>(Clock::now() - start).count(), 0.1);
   }
 
  private:
+  static constexpr int longest_after = 3600;  // naps, of half a millisecond by then
+
   int count_ = 0;
 };
 
@@ -96,7 +100,7 @@ Communicator::Communicator(Connect connect, double timeout_s)
   const auto is_over = [this] { return is_connected_ || error_ != nullptr; };
   for (double waited_s = 0; !changed_.wait_for(lock, 100ms, is_over); waited_s += 0.1) {
     if (waited_s <= std::max(timeout_s, least_start_s)) continue;
-    lock.unlock();
+    // The lock stays held, because serve() may be about to assign what abort() reads.
     abort("not all processes have called world() in time, see its timeout_s");
   }
   if (error_ == nullptr) return;
@@ -126,11 +130,9 @@ Figures Communicator::figures() const {
 std::vector<std::uint64_t> Communicator::gather(std::string_view text, std::uint64_t number) {
   std::vector<std::uint64_t> numbers;
   numbers.reserve(static_cast<std::size_t>(size_));
-  run({.hash = std::hash<std::string_view>()(text),
-       .text = text,
-       .failure = {},
-       .value = number,
-       .move = [&](Rounds&, bool) {
+  detail::Fnv1a hash;
+  hash.add(std::as_bytes(std::span(text)));
+  run({.hash = hash.value(), .text = text, .failure = {}, .value = number, .move = [&](Rounds&, bool) {
          for (const Head& head : heads_) numbers.push_back(head.value);
        }});
   return numbers;

@@ -7,7 +7,7 @@ namespace asyncgrad::dist {
 
 // What this rank's collectives have taken since the world was made.
 struct Figures {
-  std::int64_t moves = 0;           // pieces that were summed or broadcast
+  std::int64_t moves = 0;           // pieces that were summed, broadcast or gathered
   std::int64_t received_bytes = 0;  // from other ranks
   // From the moments at which all ranks had come to a piece until it was over, in seconds: moving and adding. The wait for
   // ranks that came later is not part of it.

@@ -198,7 +198,7 @@ bool Parts::next() {
 }
 
 std::uint64_t Parts::seed_of(int part) const {
-  return data::split_mix(data::split_mix(static_cast<std::uint64_t>(seed_)) ^ static_cast<std::uint64_t>(part));
+  return detail::mixed_key(static_cast<std::uint64_t>(seed_), static_cast<std::uint64_t>(part));
 }
 std::uint64_t Parts::place_of_step() const { return static_cast<std::uint64_t>(step_) << place_bits; }
 

@@ -23,7 +23,6 @@ class Members final : public nn::Members::Visitor {
     nn::Members::visit(listed, *this);
   }
 
-  void layer(const std::string&, const std::string&) override {}
   void tensor(const std::string& path, Tensor& tensor) override { tensors_.emplace_back(path, tensor.detach()); }
   void value(const std::string& path, nn::Value value) override { values_.emplace_back(path, value); }
 

@@ -20,7 +20,7 @@ void check(std::int64_t channels, const BatchNormOptions& options) {
   check_at_least_one("BatchNorm", "channels", channels);
   layer_detail::check_type("BatchNorm", options.dtype);
   check_not_negative("BatchNorm", "epsilon", options.epsilon);
-  check_share("BatchNorm", "momentum", options.momentum);
+  check_in_unit_interval("BatchNorm", "momentum", options.momentum);
 }
 
 }  // namespace

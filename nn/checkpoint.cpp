@@ -15,7 +15,6 @@ namespace {
 
 class Parts final : public nn::Members::Visitor {
  public:
-  void layer(const std::string&, const std::string&) override {}
   void tensor(const std::string& path, Tensor& tensor) override { tensors.emplace_back(path, tensor); }
   void value(const std::string& path, nn::Value value) override { values.emplace_back(path, value); }
   void not_negative(const std::string& path, nn::Value value) override {

@@ -21,7 +21,6 @@ namespace members_detail {
 // Collects where members are.
 class PlaceVisitor final : public Members::Visitor {
  public:
-  void layer(const std::string&, const std::string&) override {}
   void tensor(const std::string& path, Tensor& tensor) override;
   std::vector<const Tensor*> places;
 };
@@ -34,7 +33,6 @@ class RebindVisitor final : public Members::Visitor {
   RebindVisitor(const RebindVisitor&) = delete;
   RebindVisitor& operator=(const RebindVisitor&) = delete;
   ~RebindVisitor() override;
-  void layer(const std::string&, const std::string&) override {}
   void tensor(const std::string& path, Tensor& tensor) override;
   std::shared_ptr<void> shared(std::shared_ptr<void> object, const Copy& copy) override;
 

@@ -24,7 +24,7 @@ void warn_of_evaluation(double p, const Arg& x) {
 
 Dropout::Dropout(double p, Generator* generator, Location where) : p(p), generator(generator) {
   const CallSite site(where);
-  check_share("Dropout", "p", p);
+  check_in_unit_interval("Dropout", "p", p);
 }
 
 Tensor Dropout::operator()(const Arg& x) const {

@@ -131,7 +131,7 @@ void losses_detail::check(const char* loss, const BinaryCrossEntropyOptions& opt
   check_tensors(loss, options);
 }
 void losses_detail::check(const char* loss, const CrossEntropyOptions& options) {
-  check_share(loss, "label_smoothing", options.label_smoothing);
+  check_in_unit_interval(loss, "label_smoothing", options.label_smoothing);
   check_class_weight(loss, options.class_weight);
 }
 void losses_detail::check(const char* loss, const NllOptions& options) {
@@ -230,6 +230,7 @@ Tensor cosine_similarity(const Arg& x, const Arg& y, const CosineOptions& option
 
 Tensor cosine_loss(const Arg& x, const Arg& y, const Arg& labels, const CosineLossOptions& options) {
   losses_detail::check("cosine_loss", options);
+  if (!x->defined() || !y->defined() || !labels->defined()) detail::throw_undefined("cosine_loss");
   if (x->rank() != 2 || x->shape() != y->shape() || labels->numel() != x->shape()[0]) {
     throw_error("cosine_loss", fmt::format("needs x and y (N, C) and labels (N), got {}, {} and {}", x->shape().str(),
                                            y->shape().str(), labels->shape().str()));

@@ -103,7 +103,7 @@ struct CosineLossOptions {
   Reduction reduction = Reduction::samples;
   Tensor weight{}, mask{};  // as in LossOptions
 };
-// With the cosine c of rows x and y, (N, C), and labels (N) of their type: 1 - c where the label is 1, max(0, c -
+// With the cosine c of rows x and y, (N, C), and labels (N) of their type, or integers or bools: 1 - c where the label is 1, max(0, c -
 // margin) where it is another, such as -1. The labels are constants.
 Tensor cosine_loss(const Arg& x, const Arg& y, const Arg& labels, const CosineLossOptions& options = {});
 

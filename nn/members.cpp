@@ -17,6 +17,7 @@ struct Members::Names {
   std::unordered_set<std::string> used;
 };
 
+void Members::Visitor::layer(const std::string&, const std::string&) {}
 void Members::Visitor::undefined(const std::string&, Tensor&) {}
 void Members::Visitor::value(const std::string&, Value) {}
 void Members::Visitor::not_negative(const std::string& path, Value value) { this->value(path, value); }

@@ -97,7 +97,7 @@ class Members {
     virtual ~Visitor() = default;
     // Called for a layer, before its members, and for a list of members. `path` is "" for the outermost, "1.norm" for
     // an inner one.
-    virtual void layer(const std::string& path, const std::string& kind) = 0;
+    virtual void layer(const std::string& path, const std::string& kind);
     // Called for each member that is a defined tensor. May rebind it.
     virtual void tensor(const std::string& path, Tensor& tensor) = 0;
     // Called for each member that is Tensor{}, such as the bias of a layer without one. May bind it.
@@ -237,7 +237,6 @@ namespace members_detail {
 // Collects tensors and their paths.
 class StateVisitor final : public Members::Visitor {
  public:
-  void layer(const std::string&, const std::string&) override {}
   void tensor(const std::string& path, Tensor& tensor) override;
   std::vector<std::pair<std::string, Tensor>> state;
 };
@@ -247,7 +246,6 @@ inline constexpr const char* unknown_path = "?";
 // Sets the paths of the outermost containers in a layer.
 class PathVisitor final : public Members::Visitor {
  public:
-  void layer(const std::string&, const std::string&) override {}
   void tensor(const std::string&, Tensor&) override {}
   void container(const std::string& path, std::string& kept_path) override;
 

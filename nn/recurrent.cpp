@@ -26,15 +26,12 @@ namespace {
 
 std::int64_t directions(const RecurrentOptions& options) { return options.both_directions ? 2 : 1; }
 
-// Dropout throws Error for a bad share.
-void check_dropout(const RecurrentOptions& options) { static_cast<void>(Dropout(options.dropout)); }
-
 std::vector<RecurrentWeights> initial(const LayerKind& layer, std::int64_t in_features, std::int64_t hidden_features,
                                       const RecurrentOptions& options, Location where) {
   const CallSite site(where);
   layer_detail::check_recurrent_sizes(layer, in_features, hidden_features, options.dtype);
   check_at_least_one(layer.name, "layers", options.layers);
-  check_dropout(options);
+  check_in_unit_interval(layer.name, "dropout", options.dropout);
   std::vector<RecurrentWeights> weights;
   for (int i = 0; i < options.layers; ++i) {
     const std::int64_t in = i == 0 ? in_features : directions(options) * hidden_features;
@@ -163,9 +160,8 @@ class Run {
   // Replaces the steps that a sequence does not have by 0.
   Tensor within_lengths(const Tensor& output) const {
     const Tensor step = arange(0, output.size(0), 1, {.dtype = int64, .device = output.device()}, where_);
-    const Tensor column = unsqueeze(Arg(step, where_), 1), first = minimum(Arg(column, where_), start_.lengths);
-    const Tensor is_over = equal(Arg(first, where_), start_.lengths);
-    return masked_fill(Arg(output, where_), unsqueeze(Arg(is_over.to(output.dtype(), where_), where_), 2), 0);
+    const Tensor is_over = greater_equal(Arg(unsqueeze(Arg(step, where_), 1), where_), start_.lengths);
+    return masked_fill(Arg(output, where_), unsqueeze(Arg(is_over, where_), 2), 0);
   }
 
   const LayerKind& layer_;
@@ -179,8 +175,9 @@ class Run {
 
 constexpr LayerKind gru{"GRU", RecurrentKind::gru}, lstm{"LSTM", RecurrentKind::lstm};
 LayerKind rnn(RnnActivation activation) { return {"RNN", layer_detail::kind_of(activation)}; }
-RecurrentOptions with_layers_of(const std::vector<RecurrentWeights>& weights, RecurrentOptions options) {
-  check_dropout(options);
+RecurrentOptions with_layers_of(const LayerKind& layer, const std::vector<RecurrentWeights>& weights,
+                                RecurrentOptions options) {
+  check_in_unit_interval(layer.name, "dropout", options.dropout);
   options.layers = static_cast<int>(static_cast<std::int64_t>(weights.size()) / directions(options));
   return options;
 }
@@ -211,7 +208,9 @@ RNN::RNN(std::int64_t in_features, std::int64_t hidden_features, RecurrentOption
       options(options),
       activation(activation) {}
 RNN::RNN(std::vector<RecurrentWeights> weights, RecurrentOptions options, RnnActivation activation)
-    : weights(std::move(weights)), options(with_layers_of(this->weights, options)), activation(activation) {}
+    : weights(std::move(weights)),
+      options(with_layers_of(rnn(activation), this->weights, options)),
+      activation(activation) {}
 RecurrentResult RNN::run(const Arg& x, const RecurrentStart& start) const {
   const LayerKind layer = rnn(activation);
   return Run(layer, weights, options, x, start)(x);
@@ -220,7 +219,7 @@ RecurrentResult RNN::run(const Arg& x, const RecurrentStart& start) const {
 GRU::GRU(std::int64_t in_features, std::int64_t hidden_features, RecurrentOptions options, Location where)
     : weights(initial(gru, in_features, hidden_features, options, where)), options(options) {}
 GRU::GRU(std::vector<RecurrentWeights> weights, RecurrentOptions options)
-    : weights(std::move(weights)), options(with_layers_of(this->weights, options)) {}
+    : weights(std::move(weights)), options(with_layers_of(gru, this->weights, options)) {}
 RecurrentResult GRU::run(const Arg& x, const RecurrentStart& start) const {
   return Run(gru, weights, options, x, start)(x);
 }
@@ -228,7 +227,7 @@ RecurrentResult GRU::run(const Arg& x, const RecurrentStart& start) const {
 LSTM::LSTM(std::int64_t in_features, std::int64_t hidden_features, RecurrentOptions options, Location where)
     : weights(initial(lstm, in_features, hidden_features, options, where)), options(options) {}
 LSTM::LSTM(std::vector<RecurrentWeights> weights, RecurrentOptions options)
-    : weights(std::move(weights)), options(with_layers_of(this->weights, options)) {}
+    : weights(std::move(weights)), options(with_layers_of(lstm, this->weights, options)) {}
 RecurrentResult LSTM::run(const Arg& x, const RecurrentStart& start) const {
   return Run(lstm, weights, options, x, start)(x);
 }

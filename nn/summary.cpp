@@ -9,6 +9,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "asyncgrad/autograd/leaves.h"
+
 namespace asyncgrad::nn::members_detail {
 
 struct SummaryVisitor::Table {
@@ -38,14 +40,15 @@ void SummaryVisitor::tensor(const std::string& path, Tensor& tensor) {
   Table::Row& row = table_->rows[table_->row_of.at(dot == std::string::npos ? "" : path.substr(0, dot))];
   const std::string text = fmt::format("{} {}", path.substr(dot + 1), tensor.shape().str());
   if (!row.shapes.empty()) row.shapes += ", ";
-  row.shapes += tensor.requires_grad() ? text : fmt::format("[{}]", text);
-  if (tensor.requires_grad()) row.parameters += tensor.numel();
+  const bool counts = is_parameter(tensor);
+  row.shapes += counts ? text : fmt::format("[{}]", text);
+  if (counts) row.parameters += tensor.numel();
   table_->count(tensor);
 }
 
 void SummaryVisitor::Table::count(const Tensor& tensor) {
   if (!seen.insert(tensor.impl()).second) return;
-  (tensor.requires_grad() ? parameters : buffers) += tensor.numel();
+  (is_parameter(tensor) ? parameters : buffers) += tensor.numel();
   size_bytes += tensor.numel() * static_cast<std::int64_t>(asyncgrad::size_bytes(tensor.dtype()));
 }
 

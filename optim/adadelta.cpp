@@ -13,7 +13,7 @@ Adadelta::Adadelta(std::vector<Tensor> parameters, AdadeltaOptions options, Loca
 
 void Adadelta::add_group(std::vector<Tensor> parameters, AdadeltaOptions options, Location where) {
   const CallSite site(where);
-  check_part(name(), "rho", options.rho);
+  check_below_one(name(), "rho", options.rho);
   check_not_negative(name(), "epsilon", options.epsilon);
   check_not_negative(name(), "weight_decay", options.weight_decay);
   add(std::move(parameters),

@@ -10,8 +10,8 @@ namespace asyncgrad::optim {
 namespace {
 
 detail::UpdateAttributes rule_by(const char* name, const auto& options, double weight_decay, double decay_apart) {
-  check_part(name, "beta1", options.beta1);
-  check_part(name, "beta2", options.beta2);
+  check_below_one(name, "beta1", options.beta1);
+  check_below_one(name, "beta2", options.beta2);
   check_not_negative(name, "epsilon", options.epsilon);
   check_not_negative(name, "weight_decay", options.weight_decay);
   return detail::update_by<rules::Adam>({.lr = options.lr,

@@ -17,7 +17,7 @@ WeightAverage::WeightAverage(std::vector<Tensor> parameters, WeightAverageOption
     : parameters_(std::move(parameters)), options_(options) {
   const CallSite site(where);
   if (parameters_.empty()) throw_error("WeightAverage", "needs at least one parameter, got none");
-  if (options.decay) check_part("WeightAverage", "decay", *options.decay);
+  if (options.decay) check_below_one("WeightAverage", "decay", *options.decay);
   detail::check_distinct("WeightAverage", parameters_);
   for (const Tensor& parameter : parameters_) {
     if (parameter.dtype() == float32 || parameter.dtype() == float64) continue;
@@ -29,9 +29,7 @@ WeightAverage::WeightAverage(std::vector<Tensor> parameters, WeightAverageOption
 
 void WeightAverage::update(Location where) {
   const CallSite site(where);
-  if (is_swapped_)
-    throw_error("WeightAverage",
-                "the parameters are the averages since swap(); another swap() puts them back for update()");
+  check_not_swapped("update()");
   const double share = options_.decay ? 1 - *options_.decay : 1 / static_cast<double>(updates_ + 1);
   const NoGrad no_grad;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -57,7 +55,16 @@ void WeightAverage::swap(Location where) {
   is_swapped_ = !is_swapped_;
 }
 
+void WeightAverage::check_not_swapped(const char* what_for) const {
+  if (!is_swapped_) return;
+  throw_error(
+      "WeightAverage",
+      fmt::format("the parameters are the averages since swap(); another swap() puts them back for {}", what_for));
+}
+
+// In a file, parameters and averages would have changed places, and nothing would say so.
 void WeightAverage::members(nn::Members& m) {
+  check_not_swapped("a Checkpoint");
   m("averages", averages_);
   m.not_negative("updates", updates_);
 }

@@ -27,7 +27,8 @@ struct WeightAverageOptions {
 //   average.swap();  // and trains on
 //
 // Running statistics, such as those of BatchNorm, are no parameters: those of an average are computed anew by the
-// program. Its members, for a Checkpoint, are the averages and the number of updates. One thread at a time may use it.
+// program. Its members, for a Checkpoint, are the averages and the number of updates; between two swap() they
+// are not listed, and a Checkpoint throws Error. One thread at a time may use it.
 // All calls are queued and may wait for room.
 class WeightAverage {
  public:
@@ -46,6 +47,8 @@ class WeightAverage {
   void members(nn::Members& m);
 
  private:
+  void check_not_swapped(const char* what_for) const;
+
   std::vector<Tensor> parameters_, averages_;
   WeightAverageOptions options_;
   std::int64_t updates_ = 0;

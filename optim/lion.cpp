@@ -13,8 +13,8 @@ Lion::Lion(std::vector<Tensor> parameters, LionOptions options, Location where) 
 
 void Lion::add_group(std::vector<Tensor> parameters, LionOptions options, Location where) {
   const CallSite site(where);
-  check_part(name(), "beta1", options.beta1);
-  check_part(name(), "beta2", options.beta2);
+  check_below_one(name(), "beta1", options.beta1);
+  check_below_one(name(), "beta2", options.beta2);
   check_not_negative(name(), "weight_decay", options.weight_decay);
   add(std::move(parameters),
       detail::update_by<rules::Lion>(

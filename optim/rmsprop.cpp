@@ -13,7 +13,7 @@ RMSprop::RMSprop(std::vector<Tensor> parameters, RMSpropOptions options, Locatio
 
 void RMSprop::add_group(std::vector<Tensor> parameters, RMSpropOptions options, Location where) {
   const CallSite site(where);
-  check_part(name(), "alpha", options.alpha);
+  check_below_one(name(), "alpha", options.alpha);
   check_not_negative(name(), "epsilon", options.epsilon);
   check_not_negative(name(), "weight_decay", options.weight_decay);
   check_not_negative(name(), "momentum", options.momentum);

@@ -95,7 +95,7 @@ Plateau::Plateau(Optimizer& optimizer, PlateauOptions options, Location where)
       best_(options.larger_is_better ? -std::numeric_limits<double>::infinity()
                                      : std::numeric_limits<double>::infinity()) {
   const CallSite site(where);
-  check_part("Plateau", "factor", options.factor);
+  check_below_one("Plateau", "factor", options.factor);
   check_not_negative("Plateau", "threshold", options.threshold);
   check_not_negative("Plateau", "min_lr", options.min_lr);
   if (options.patience < 0) {

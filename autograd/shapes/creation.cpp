@@ -180,7 +180,7 @@ Tensor permutation(std::int64_t n, RandomIntegerOptions options, Location where)
 
 Tensor bernoulli(double p, const Shape& shape, BernoulliOptions options, Location where) {
   const CallSite site(where);
-  check_share("bernoulli", "p", p);
+  check_in_unit_interval("bernoulli", "p", p);
   // p is read in float64, so that a p near 0 or 1 keeps its value.
   const RandomOptions numbers{.dtype = float64, .device = options.device, .generator = options.generator};
   const Tensor u = uniform(shape, 0, 1, numbers, where);

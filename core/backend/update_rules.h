@@ -138,7 +138,7 @@ struct RmspropRule : Rule<> {
   static constexpr auto numbers(const Options& o, std::int64_t) {
     return std::array{o.lr, o.alpha, 1 - o.alpha, o.epsilon, o.weight_decay, o.momentum};
   }
-  // The term that the gradient adds to a running mean of squares.
+  // The running means of the squared gradient and of the gradient after this step.
   static constexpr auto mean_square(const auto& m, const auto& numbers, auto square, auto gradient) {
     const auto [lr, alpha, rest, epsilon, weight_decay, momentum] = numbers;
     return m.add(m.mul(alpha, square), m.mul(m.mul(rest, gradient), gradient));

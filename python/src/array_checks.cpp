@@ -16,8 +16,6 @@ namespace {
 
 nb::module_ numpy() { return nb::module_::import_("numpy"); }
 
-// Whether an object is a number of Python, or lists of such numbers, which have no type of their own. `object` has
-// become an array of numbers: it holds no list that holds itself, and has few levels.
 bool is_untyped(nb::handle object) {
   if (PyFloat_CheckExact(object.ptr()) || PyLong_Check(object.ptr())) return true;
   if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) {

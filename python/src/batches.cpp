@@ -75,9 +75,10 @@ data::Sampler read_parameter(nb::handle given, const Asked& asked, const data::S
   if (PyCallable_Check(given.ptr()) == 0) asked.refuse("a function of the number of items and the epoch", given);
   return [given](std::int64_t count, std::int64_t epoch) {
     std::vector<std::int64_t> order;
+    const Asked an_index{"Batches", "an index of the sampler"};
     for (const nb::object& index : items_from(given(count, epoch), "indices")) {
-      order.push_back(
-          read_parameter(index, {"Batches", "an index of the sampler"}, static_cast<const std::int64_t*>(nullptr)));
+      if (PyBool_Check(index.ptr())) an_index.refuse("an integer", index);
+      order.push_back(read_parameter(index, an_index, static_cast<const std::int64_t*>(nullptr)));
     }
     return order;
   };

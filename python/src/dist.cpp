@@ -108,7 +108,7 @@ void bind_parts(nb::module_& m) {
 
 void bind_dist(nb::module_& m) {
   nb::class_<dist::Figures>(m, "DistFigures", "How long collectives take, and how much of that is hidden.")
-      .def_ro("moves", &dist::Figures::moves, "How many pieces were summed or broadcast.")
+      .def_ro("moves", &dist::Figures::moves, "How many pieces were summed, broadcast or gathered.")
       .def_ro("received_bytes", &dist::Figures::received_bytes, "The bytes that came from other processes.")
       .def_ro("moving_s", &dist::Figures::moving_s,
               "The seconds from the moments at which all processes had come to a piece until it was over.")
@@ -120,7 +120,7 @@ void bind_dist(nb::module_& m) {
       .def_prop_ro("rank", &dist::World::rank, "The number of this process, from 0 on.")
       .def_prop_ro("size", &dist::World::size, "The number of processes.")
       .def_prop_ro(
-          "share", [](const dist::World& self) { return nb::make_tuple(self.rank(), self.size()); },
+          "share", [](const dist::World& self) { return shown(self.share()); },
           "This process's rows of each batch, for Batches(share=...).")
       .def_prop_ro("figures", &dist::World::figures, "What the collectives of this process have taken so far.")
       .def("__repr__",
@@ -134,7 +134,10 @@ void bind_dist(nb::module_& m) {
             {.timeout_s = timeout_s, .lowest_common = lowest_common, .bytes_per_second = bytes_per_second}, where);
       },
       nb::arg("timeout_s"), nb::arg("lowest_common"), nb::arg("bytes_per_second"));
-  m.attr("_world_timeout_s") = dist::WorldOptions().timeout_s;
+  const dist::WorldOptions defaults;
+  m.attr("_world_timeout_s") = defaults.timeout_s;
+  m.attr("_world_lowest_common") = defaults.lowest_common;
+  m.attr("_world_bytes_per_second") = defaults.bytes_per_second;
   m.def("_tensors_listed_by", &tensors_listed_by<optim::Optimizer>);
   m.def("_tensors_listed_by", &tensors_listed_by<optim::WeightAverage>);
   m.def(

@@ -172,7 +172,7 @@ Tensor imported(nb::handle object) {
   }
   check_aligned(data, *dtype);
   if (const auto own = exported_tensor(data, *dtype, shape)) return *own;  // and the capsule ends the other's share
-  if (tensor.device.type == dl_cpu) check_truths(data, *dtype, shape);
+  check_truths(data, *dtype, shape);
   // Held as a Python object, whose end calls the other library on a thread of Python.
   const auto destroy = [](PyObject* kept) {
     auto* const taken = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(kept, "asyncgrad_dltensor"));

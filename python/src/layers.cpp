@@ -13,7 +13,6 @@ using Count = std::int64_t;
 class Rebind final : public nn::Members::Visitor {
  public:
   explicit Rebind(nb::dict tensors) : tensors_(std::move(tensors)) {}
-  void layer(const std::string&, const std::string&) override {}
   void tensor(const std::string& path, Tensor& tensor) override {
     const nb::str key(path.c_str());
     if (!tensors_.contains(key)) return;
@@ -29,7 +28,6 @@ class Rebind final : public nn::Members::Visitor {
 // The tensors by their paths, with None for those that the layer does not have.
 class Collect final : public nn::Members::Visitor {
  public:
-  void layer(const std::string&, const std::string&) override {}
   void tensor(const std::string& path, Tensor& tensor) override {
     tensors[path.c_str()] = nb::steal(new_object(Tensor(tensor), tensor_type));
   }

@@ -196,7 +196,7 @@ void bind_losses(nb::module_& m) {
                                call.arg(tensor_from(input_lengths)), call.arg(tensor_from(target_lengths)), blank));
       },
       nb::arg("log_probabilities"), nb::arg("targets"), nb::arg("input_lengths"), nb::arg("target_lengths"),
-      nb::arg("blank") = 0,
+      nb::arg("blank") = nn::CtcOptions{}.blank,
       "-log of the probability of targets (N, S) over all alignments with steps of log_probabilities (T, N, C) -> "
       "(N).");
   bind_loss<nn::CosineLoss, Cosine, 3>(m,

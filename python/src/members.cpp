@@ -22,7 +22,6 @@ Layer* native_layer(handle module) {
 
 class NoVisitor final : public nn::Members::Visitor {
  public:
-  void layer(const std::string&, const std::string&) override {}
   void tensor(const std::string&, Tensor&) override {}
 };
 

@@ -1,5 +1,6 @@
 // The operators of the type Tensor. They are slots, as a slot costs a third of a bound method.
 #include "binding.h"
+#include "functions.h"
 
 namespace asyncgrad::python {
 
@@ -20,10 +21,6 @@ bool read_other(PyObject* object, const Tensor& beside, const Location& where, O
   if (!is_array) return false;
   other.tensor = tensor_beside(beside, object);
   return true;
-}
-
-Tensor as(const Call& call, const Tensor& tensor, DType dtype) {
-  return tensor.dtype() == dtype ? tensor : to(call.arg(tensor), dtype);
 }
 
 enum class OperatorKind {
@@ -64,7 +61,7 @@ Tensor as_result(const Call& call, const Operator& op, Tensor&& result, DType dt
 Tensor apply(const Call& call, const Operator& op, const Tensor& x, const Tensor& y) {
   const DType dtype = operand_type(op.kind, call.promoted(x.dtype(), y.dtype())), within = type_within(op, dtype);
   if (x.dtype() == within && y.dtype() == within) return op.tensors(call.arg(x), call.arg(y));
-  Tensor result = op.tensors(call.arg(as(call, x, within)), call.arg(as(call, y, within)));
+  Tensor result = op.tensors(call.arg(in_type(call, x, within)), call.arg(in_type(call, y, within)));
   return within == dtype ? result : as_result(call, op, std::move(result), dtype);
 }
 
@@ -72,7 +69,7 @@ Tensor apply_number(const Call& call, const Operator& op, const Tensor& x, const
   DType dtype = x.dtype();
   if (op.kind != OperatorKind::logical) dtype = operand_type(op.kind, call.promoted(dtype, number));
   const DType within = type_within(op, dtype);
-  const Tensor y = as(call, x, within);
+  const Tensor y = in_type(call, x, within);
   const Scalar value = call.number(number, dtype);
   if (within != dtype && op.kind == OperatorKind::arithmetic) check_holds_number(value, dtype, "number");
   Tensor result = is_left ? op.left_number(value, call.arg(y)) : op.right_number(call.arg(y), value);
@@ -128,16 +125,16 @@ PyObject* binary(PyObject* a, PyObject* b, const Operator& op) {
 
 // --- The functions of the operators.
 
-Tensor full_like(const Scalar& value, const Arg& like) {
+Tensor number_beside(const Scalar& value, const Arg& like) {
   return full(Shape{}, value, {.dtype = like->dtype(), .device = like->device()}, like.where());
 }
 template <Tensor (*function)(const Arg&, const Arg&)>
 Tensor with_left_number(const Scalar& x, const Arg& y) {
-  return function(Arg(full_like(x, y), y.where()), y);
+  return function(Arg(number_beside(x, y), y.where()), y);
 }
 template <Tensor (*function)(const Arg&, const Arg&)>
 Tensor with_right_number(const Arg& x, const Scalar& y) {
-  return function(x, Arg(full_like(y, x), x.where()));
+  return function(x, Arg(number_beside(y, x), x.where()));
 }
 // A tensor that an operation made, at the same line.
 Arg at(const Tensor& tensor, const Arg& like) { return Arg(tensor, like.where()); }
@@ -196,7 +193,7 @@ PyObject* unary_slot(PyObject* self) noexcept {
   return guarded([&] {
     const Call call(Py_TYPE(self));
     const Tensor& x = tensor_in(self);
-    const Tensor result = function(call.arg(as(call, x, comparable(x.dtype()))));
+    const Tensor result = function(call.arg(in_type(call, x, comparable(x.dtype()))));
     return new_object(to(call.arg(result), x.dtype()), Py_TYPE(self));
   });
 }
@@ -236,7 +233,7 @@ PyObject* copied_in_place(PyObject* self, PyObject* value) noexcept {
     Tensor& x = tensor_in(self);
     const Tensor& computed = tensor_in(result);
     check_holds(x, computed.dtype());
-    x.copy_(call.arg(as(call, computed, x.dtype())));
+    x.copy_(call.arg(in_type(call, computed, x.dtype())));
     Py_INCREF(self);
     return self;
   });
@@ -263,7 +260,7 @@ PyObject* in_place(PyObject* self, PyObject* value) noexcept {
     } else {
       const Tensor& y = is_tensor(value) ? tensor_in(value) : other.tensor;
       check_holds(x, y.dtype());
-      change<kind>(x, call.arg(as(call, y, x.dtype())));
+      change<kind>(x, call.arg(in_type(call, y, x.dtype())));
     }
     Py_INCREF(self);
     return self;

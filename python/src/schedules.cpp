@@ -99,7 +99,7 @@ void bind_schedules(nb::module_& m) {
   nb::class_<OwnSchedule, Schedule>(m, "Schedule", nb::type_slots(slots),
                                     "Sets the learning rate of each group of an optimiser to the one that it had at "
                                     "first times factor(t), where t is the number of steps so far. The factor is one "
-                                    "of steps(), cosine() and warm_up(), or any function of t.")
+                                    "of steps(), cosine(), warm_up() and one_cycle(), or any function of t.")
       .def(
           "__init__",
           [](OwnSchedule* self, nb::typed<nb::handle, optim::Optimizer> optimizer, nb::handle factor) {

@@ -17,7 +17,6 @@ template <class Object, class Function>
 void each_value(Object& object, Function function) {
   struct Visitor final : nn::Members::Visitor {
     explicit Visitor(Function& called) : function_(called) {}
-    void layer(const std::string&, const std::string&) override {}
     void tensor(const std::string&, Tensor&) override {}
     void value(const std::string& path, nn::Value value) override { call(path, value, false); }
     void not_negative(const std::string& path, nn::Value value) override { call(path, value, true); }

@@ -312,6 +312,8 @@ def test_samplers():
         ag.data.Batches(np.arange(3), sampler=3)
     with pytest.raises(TypeError, match=r"\[Batches\] an index of the sampler must be an integer, got 'a'"):
         next(iter(ag.data.Batches(np.arange(3), sampler=lambda *_: "abc")))
+    with pytest.raises(TypeError, match=r"\[Batches\] an index of the sampler must be an integer, got True"):
+        next(iter(ag.data.Batches(np.arange(3), sampler=lambda *_: [True, False])))
     with pytest.raises(ZeroDivisionError):
         next(iter(ag.data.Batches(np.arange(3), sampler=lambda *_: [1 // 0])))
 

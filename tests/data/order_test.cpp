@@ -64,6 +64,25 @@ TEST(Weighted, DependsOnTheSeedAndTheEpochAlone) {
   }
 }
 
+// Sums of them and quotients by them would be rounded away.
+TEST(Weighted, TakesTheSmallestWeights) {
+  const double least = std::numeric_limits<double>::denorm_min();
+  for (std::int64_t epoch = 0; epoch < 20; ++epoch) EXPECT_EQ(weighted({0, least})(2, epoch), (Indices{1, 1}));
+  bool is_in_order = true;
+  for (std::int64_t epoch = 0; epoch < 20; ++epoch) {
+    const Indices order = weighted({1e-310, 1e-310, 1e-310}, {.replacement = false})(3, epoch);
+    is_in_order = is_in_order && std::ranges::is_sorted(order);
+  }
+  EXPECT_FALSE(is_in_order);
+}
+
+// The items may draw for themselves with the same seed.
+TEST(Weighted, DrawsOtherNumbersThanTheItems) {
+  const std::int64_t first = weighted(std::vector<double>(1000, 1), {.samples = 1, .seed = 3})(1000, 0)[0];
+  Random of_item(3, 0, 0);
+  EXPECT_NE(first, static_cast<std::int64_t>((1 - of_item.uniform()) * 1000));
+}
+
 TEST(Weighted, SaysWhatDoesNotFit) {
   EXPECT_THAT(message_of([] { weighted({}); }), HasSubstr("[weighted] needs a weight above 0"));
   EXPECT_THAT(message_of([] { weighted({1, std::nan("")}); }), HasSubstr("a weight must be finite and not negative"));

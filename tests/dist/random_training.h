@@ -35,7 +35,6 @@ inline std::string bytes_of(const std::vector<Tensor>& tensors) {
 // The numbers that a checkpoint keeps of `parts`, by name.
 inline std::map<std::string, std::int64_t*> kept_numbers(dist::Parts& parts) {
   struct Numbers final : nn::Members::Visitor {
-    void layer(const std::string&, const std::string&) override {}
     void tensor(const std::string&, Tensor&) override {}
     void value(const std::string& path, nn::Value value) override { places[path] = std::get<std::int64_t*>(value); }
     std::map<std::string, std::int64_t*> places;

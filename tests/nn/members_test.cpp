@@ -102,7 +102,6 @@ TEST(Members, MayBeInListsOptionalsAndBehindSharedPointers) {
 
 class ValueNames : public Members::Visitor {
  public:
-  void layer(const std::string&, const std::string&) override {}
   void tensor(const std::string&, Tensor&) override {}
   void value(const std::string& path, Value) override { names.push_back(path); }
   std::vector<std::string> names;
@@ -189,7 +188,6 @@ TEST(Parameters, StayParametersWhileTheyAreFrozen) {
 
 TEST(Members, AMemberThatHoldsNothingCanBeBound) {
   struct Bind final : Members::Visitor {
-    void layer(const std::string&, const std::string&) override {}
     void tensor(const std::string&, Tensor&) override {}
     void undefined(const std::string& path, Tensor& tensor) override {
       if (path == "0.bias") tensor = ones({3});

@@ -198,7 +198,7 @@ TEST(RNN, RefusesWhatDoesNotFit) {
   EXPECT_THAT(message_of([] { LSTM(2, 3, {.layers = 0}); }), HasSubstr("[LSTM] layers must be at least 1, got 0"));
   EXPECT_THAT(message_of([] { GRU(2, 3, {.dtype = int64}); }),
               HasSubstr("[GRU] must be of type float32 or float64, got int64"));
-  EXPECT_THAT(message_of([] { GRU(2, 3, {.dropout = 2}); }), HasSubstr("p must be in [0, 1], got 2"));
+  EXPECT_THAT(message_of([] { GRU(2, 3, {.dropout = 2}); }), HasSubstr("[GRU] dropout must be in [0, 1], got 2"));
   const RNN rnn(2, 3);
   EXPECT_THAT(message_of([&] {
                 rnn(ones({4, 2}));

@@ -24,5 +24,15 @@ TEST(Summary, ShowsEveryLayerAndTheTotals) {
             "total: 8330 parameters, 4 elements in buffers, 33336 bytes\n");
 }
 
+// They are among parameters(net), too.
+TEST(Summary, CountsFrozenParameters) {
+  Dense dense(2, 3);
+  dense.weight.requires_grad_(false);
+  EXPECT_EQ(summary(dense),
+            "layer  kind   tensors                  parameters\n"
+            "       Dense  weight (2, 3), bias (3)           9\n"
+            "total: 9 parameters, 36 bytes\n");
+}
+
 }  // namespace
 }  // namespace asyncgrad::nn

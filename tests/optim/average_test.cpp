@@ -39,6 +39,10 @@ TEST(WeightAverage, SwapsAndSwapsBack) {
   EXPECT_TRUE(p.is_leaf());
   EXPECT_THAT(message_of([&] { average.update(); }),
               testing::HasSubstr("[WeightAverage] the parameters are the averages since swap()"));
+  // A file would have them exchanged.
+  Checkpoint checkpoint;
+  EXPECT_THAT(message_of([&] { checkpoint.add("average", average); }),
+              testing::HasSubstr("another swap() puts them back for a Checkpoint"));
   average.swap();
   EXPECT_EQ(p.to_vector<double>(), Values(2, 3));
   EXPECT_EQ(average.averages()[0].to_vector<double>(), Values(2, 2));

@@ -28,7 +28,6 @@ Tensor numbers(const Shape& shape, DType dtype, std::uint32_t seed) {
 // FNV-1a over the bits of all tensors among the members.
 class Hash : public nn::Members::Visitor {
  public:
-  void layer(const std::string&, const std::string&) override {}
   void value(const std::string&, nn::Value) override {}
   void tensor(const std::string&, Tensor& tensor) override { add(tensor); }
 

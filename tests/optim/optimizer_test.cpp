@@ -242,7 +242,6 @@ TEST_P(Optimizers, NameWhatTheyDoNotTrain) {
 TEST_P(Optimizers, ABadRateAmongTheMembersIsRefusedAtTheStep) {
   class Spoiler : public nn::Members::Visitor {
    public:
-    void layer(const std::string&, const std::string&) override {}
     void tensor(const std::string&, Tensor&) override {}
     void value(const std::string& path, nn::Value value) override {
       EXPECT_EQ(path, "0.lr");

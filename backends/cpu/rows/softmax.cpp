@@ -2,13 +2,11 @@
 #include "asyncgrad/backends/cpu/rows/softmax_rows.h"
 #include "asyncgrad/backends/element_types.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "asyncgrad/backends/cpu/families.h"
 #include "asyncgrad/backends/cpu/tiling.h"
-#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/checks.h"
 
 namespace asyncgrad::detail {
 
@@ -67,12 +65,7 @@ void check_labels(const char* operation, const KernelCall& call) {
   const std::int64_t* const labels = call.data<std::int64_t>(2);
   const std::int64_t classes = call.shape(1)[1];
   for (std::int64_t i = 0; i < call.numel(2); ++i) {
-    if (labels[i] < 0 || labels[i] >= classes) {
-      throw_error(operation,
-                  fmt::format("label {} at position {} is outside {} classes, which are numbered from 0", labels[i], i,
-                              classes),
-                  ErrorKind::index);
-    }
+    if (labels[i] < 0 || labels[i] >= classes) throw_outside(operation, "label", labels[i], i, classes, "classes");
   }
 }
 void check_cross_entropy(const KernelCall& call) { check_labels("cross_entropy", call); }

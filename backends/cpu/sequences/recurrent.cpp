@@ -38,7 +38,8 @@ void check_lengths(const KernelCall& call) {
   const std::int64_t steps = call.attributes<RecurrentAttributes>().steps;
   for (std::int64_t i = 0; i < call.numel(call.view_count - 1); ++i) {
     if (lengths[i] >= 0 && lengths[i] <= steps) continue;
-    throw_error("recurrent_cell", fmt::format("length {} at position {} is outside of 0 to {}", lengths[i], i, steps));
+    throw_error("recurrent_cell", fmt::format("length {} at position {} is outside of 0 to {}", lengths[i], i, steps),
+                ErrorKind::index);
   }
 }
 

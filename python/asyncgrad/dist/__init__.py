@@ -21,7 +21,8 @@ from ..nn import Module
 __all__ = ["DistFigures", "Parts", "World", "average_gradients", "broadcast", "sum", "world"]
 
 
-def world(timeout_s: float = _core._world_timeout_s, lowest_common: bool = False, bytes_per_second: float = 0) -> World:
+def world(timeout_s: float = _core._world_timeout_s, lowest_common: bool = _core._world_lowest_common,
+          bytes_per_second: float = _core._world_bytes_per_second) -> World:
     """The processes that were started together, or this one alone. The first call waits until all have called it.
 
     timeout_s is how long a process waits for an answer of the others, in seconds. That of the latest call holds.
