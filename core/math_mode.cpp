@@ -9,7 +9,7 @@ namespace asyncgrad {
 
 namespace {
 
-std::atomic<MathMode> mode_of_products{MathMode::float32};
+std::atomic<MathMode> mode_of_products{MathMode::float32};  // relaxed: a setting
 constexpr std::array<std::string_view, 3> names = {"float32", "bf16", "tf32"};
 constinit thread_local const MathMode* mode_of_thread = nullptr;  // that of the innermost MathModeScope
 

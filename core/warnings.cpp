@@ -21,7 +21,7 @@ namespace detail {
 
 namespace {
 
-constinit std::atomic<bool> are_on{true};
+constinit std::atomic<bool> are_on{true};  // relaxed: a setting
 
 // What a line has been warned of: the operation, the file, the line.
 using Given = std::tuple<std::string, std::string, int>;

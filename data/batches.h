@@ -54,6 +54,11 @@ concept Randomised = requires(const Data& data, std::int64_t i, Random& random) 
 
 namespace batches_detail {
 
+// Throws Error for what Batches refuses.
+void check(const BatchOptions& options);
+// Throws Error, "[operation] there is no item 7 among 5, which are numbered from 0", for an item that is not there.
+void check_item(const char* operation, const char* there_is_no, std::int64_t index, std::int64_t count);
+
 template <class Data>
 decltype(auto) item_of(const Data& data, std::int64_t i, Random random) {
   if constexpr (Randomised<Data>) {
@@ -103,24 +108,7 @@ requires(Indexed<Data> || Randomised<Data>) class Batches {
         collate_(std::make_shared<const Collate>(std::move(collate))),
         options_(options) {
     const CallSite site(where);
-    if (options.batch_size < 1) {
-      throw_error("Batches", "batch_size must be at least 1, got " + std::to_string(options.batch_size));
-    }
-    const Share share = options.share;
-    if (share.count < 1 || share.index < 0 || share.index >= share.count) {
-      throw_error("Batches", "share must be one of count parts, numbered from 0, got index " +
-                                 std::to_string(share.index) + " of " + std::to_string(share.count));
-    }
-    if (share.length < 1 || share.length > share.count - share.index) {
-      throw_error("Batches", "share must have at least one part, and none beyond the last, got " +
-                                 std::to_string(share.length) + " from index " + std::to_string(share.index) + " of " +
-                                 std::to_string(share.count));
-    }
-    if (options.batch_size % share.count != 0) {
-      throw_error("Batches", "batch_size " + std::to_string(options.batch_size) + " cannot be shared evenly by " +
-                                 std::to_string(share.count) + "; it is that of all processes together");
-    }
-    if (options.ahead < 0) throw_error("Batches", "ahead must be at least 0, got " + std::to_string(options.ahead));
+    batches_detail::check(options);
   }
 
   // The tensors of the next batch, whose values are read later. Returns nothing at the end of an epoch, and the call
@@ -185,11 +173,7 @@ requires(Indexed<Data> || Randomised<Data>) class Batches {
   }
   std::vector<std::int64_t> sampled(std::int64_t count) const {
     std::vector<std::int64_t> order = options_.sampler(count, epoch_);
-    for (const std::int64_t index : order) {
-      if (index >= 0 && index < count) continue;
-      throw_error("Batches", "the sampler chose item " + std::to_string(index) + " among " + std::to_string(count) +
-                                 ", which are numbered from 0");
-    }
+    for (const std::int64_t index : order) batches_detail::check_item("Batches", "the sampler chose", index, count);
     return order;
   }
   std::int64_t next_to_queue() const { return first_queued_ + static_cast<std::int64_t>(queued_.size()); }

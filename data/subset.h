@@ -23,11 +23,7 @@ class Subset {
       : data_(std::move(data)), indices_(std::move(indices)) {
     const CallSite site(where);
     const auto count = static_cast<std::int64_t>(data_->size());
-    for (const std::int64_t index : indices_) {
-      if (index >= 0 && index < count) continue;
-      throw_error("Subset", "there is no item " + std::to_string(index) + " among " + std::to_string(count) +
-                                ", which are numbered from 0");
-    }
+    for (const std::int64_t index : indices_) batches_detail::check_item("Subset", "there is no", index, count);
   }
   Subset(Data data, std::vector<std::int64_t> indices, Location where = Location::current())
       : Subset(std::make_shared<const Data>(std::move(data)), std::move(indices), where) {}

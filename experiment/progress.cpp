@@ -33,8 +33,8 @@ void ProgressLine::show(const std::stop_token& stop) const {
   std::unique_lock lock(mutex);
   std::condition_variable_any never;
   while (!never.wait_for(lock, stop, std::chrono::milliseconds(100), [&] { return stop.stop_requested(); })) {
-    complain("{}{}: {} of {} batches queued, {} operations unfinished", erase_line, name_, batch_.load(), batches_,
-             engine_figures().queued);
+    complain("{}{}: {} of {} batches queued, {} operations unfinished", erase_line, name_,
+             batch_.load(std::memory_order_relaxed), batches_, engine_figures().queued);
   }
 }
 

@@ -25,8 +25,8 @@ class ProgressLine {
   std::string name_;
   int batches_;
   bool on_terminal_;
-  std::atomic<int> batch_ = 0;
-  std::jthread thread_;  // shows that the engine computes while the front end waits for it
+  std::atomic<int> batch_ = 0;  // relaxed: a figure
+  std::jthread thread_;         // shows that the engine computes while the front end waits for it
 };
 
 }  // namespace asyncgrad::experiment

@@ -69,6 +69,13 @@ void bind_copies(nb::module_& m, TensorClass& c) {
         return nb::steal(new_object(parameter(std::move(tensor), here()), Py_TYPE(value.ptr())));
       },
       nb::arg("value"), "The same tensor, made a leaf whose gradient is wanted.");
+  m.def(
+      "reduce_add",
+      [](Handle inputs, Handle device) {
+        const Call call(tensor_type);
+        return call.result(reduce_add(tensors_from(inputs), device_from(device), call.where()));
+      },
+      nb::arg("inputs"), nb::arg("device"), "The sum, on a device, of tensors that lie on any devices.");
 }
 
 }  // namespace asyncgrad::python

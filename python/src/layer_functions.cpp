@@ -1,9 +1,49 @@
-// The functions that layers without convolution are made of: normalisation, dropout, attention.
+// The functions that other layers are made of: normalisation, dropout, attention.
 #include "functions.h"
 
 namespace asyncgrad::python {
 
+namespace {
+
+void bind_batch_norm(nb::module_& m) {
+  m.def(
+      "batch_norm",
+      [](Handle x, Handle weight, Handle bias, double epsilon) {
+        const Call call(x);
+        BatchNormResult result =
+            batch_norm(call.arg(tensor_from(x)), tensor_or_none(weight), tensor_or_none(bias), {.epsilon = epsilon});
+        return nb::make_tuple(call.result(std::move(result.y)), call.result(std::move(result.mean)),
+                              call.result(std::move(result.variance)));
+      },
+      nb::arg("x"), nb::arg("weight") = nb::none(), nb::arg("bias") = nb::none(),
+      nb::arg("epsilon") = asyncgrad::BatchNormOptions{}.epsilon,
+      "((x - mean) / sqrt(variance + epsilon) weight + bias, mean, variance), with the mean and variance of each "
+      "channel: x (N, C) or (N, C, ...), the others (C).");
+  m.def(
+      "batch_norm_with",
+      [](Handle x, Handle mean, Handle variance, Handle weight, Handle bias, double epsilon) {
+        const Call call(x);
+        return call.result(batch_norm_with(call.arg(tensor_from(x)), tensor_from(mean), tensor_from(variance),
+                                           tensor_or_none(weight), tensor_or_none(bias), {.epsilon = epsilon}));
+      },
+      nb::arg("x"), nb::arg("mean"), nb::arg("variance"), nb::arg("weight") = nb::none(), nb::arg("bias") = nb::none(),
+      nb::arg("epsilon") = asyncgrad::BatchNormOptions{}.epsilon,
+      "batch_norm() with statistics that are given: x (N, C) or (N, C, ...), the others (C).");
+  m.def(
+      "update_running",
+      [](Handle running, double keep, Handle value, double weight) {
+        const Call call(value);
+        nn::update_running(tensor_in(running.ptr()), keep, call.arg(tensor_from(value)), weight);
+      },
+      nb::arg("running"), nb::arg("keep"), nb::arg("value"), nb::arg("weight"),
+      "running <- keep running + weight value, in place and without a history: how a layer goes on with a running "
+      "statistic. In the loop over asyncgrad.dist.Parts.mine() average() makes the update.");
+}
+
+}  // namespace
+
 void bind_layer_functions(nb::module_& m) {
+  bind_batch_norm(m);
   m.def(
       "layer_norm",
       [](Handle x, Handle weight, Handle bias, int axes, double epsilon) {

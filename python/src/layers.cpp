@@ -58,7 +58,7 @@ void bind_any_layer(nb::module_& m) {
       });
 }
 
-template <class Layer, class Options, class Size>
+template <class Kind, class Options, class Size>
 void bind_convolution(nb::module_& m, const char* name, const char* doc) {
   OptionList<Options> options{{"stride", &Options::stride}, {"padding", &Options::padding}};
   if constexpr (requires { &Options::output_padding; }) {
@@ -67,7 +67,7 @@ void bind_convolution(nb::module_& m, const char* name, const char* doc) {
   options.emplace_back("dilation", &Options::dilation);
   options.emplace_back("groups", &Options::groups);
   options.emplace_back("bias", &Options::bias);
-  bind_layer<Layer, Options, Count, Count, Size, FollowingActivation>(
+  bind_layer<Kind, Options, Count, Count, Size, FollowingActivation>(
       m,
       {.name = name,
        .doc = doc,
@@ -76,7 +76,7 @@ void bind_convolution(nb::module_& m, const char* name, const char* doc) {
        .defaults = {0, 0, Size(0), {}},
        .options = with_common<Options>(std::move(options))},
       [](const Count& in, const Count& out, const Size& kernel, const FollowingActivation& activation,
-         const Options& chosen) { return Layer(in, out, kernel, activation.function, chosen, here()); });
+         const Options& chosen) { return Kind(in, out, kernel, activation.function, chosen, here()); });
 }
 
 void bind_convolutions(nb::module_& m) {

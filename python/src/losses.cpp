@@ -90,6 +90,45 @@ const char* const reduces =
     "\n\nreduction='samples' gives the mean over all axes but the first, 'none' all losses, 'mean' and 'sum' a scalar. "
     "The losses are multiplied by `weight`; those where `mask`, of bool, is false do not count.";
 
+// Those of autograd/elementwise.h and autograd/softmax.h, which have no options and no layer.
+void bind_plain_losses(nb::module_& m) {
+  struct Loss {
+    const char* name;
+    Tensor (*function)(const Arg&, const Arg&);
+    const char *x, *y;  // the parameters
+    const char* doc;
+  };
+  static constexpr Loss losses[] = {
+      {"cross_entropy", cross_entropy, "logits", "labels",
+       "-log softmax(logits)[label] of each row: logits (N, C), labels (N) int64 -> (N)."},
+      {"half_squared_error", half_squared_error, "x", "y", "(x - y)^2 / 2 of each element."},
+      {"absolute_error", absolute_error, "x", "y", "|x - y| of each element."},
+      {"logistic_loss", logistic_loss, "x", "y",
+       "log(1 + e^x) - x y: the cross-entropy of a probability y and sigmoid(x), of each element."},
+      {"divergence", divergence, "x", "y", "y (log y - x) of each element, 0 where y is 0."},
+  };
+  for (const Loss& row : losses) {
+    m.def(
+        row.name,
+        [row = &row](Handle x, Handle y) {
+          const Call call(x);
+          return call.result(row->function(call.arg(tensor_from(x)), call.arg(tensor_from(y))));
+        },
+        nb::arg(row.x), nb::arg(row.y), row.doc);
+  }
+  m.def(
+      "huber",
+      [](Handle x, Handle delta) {
+        const Call call(x);
+        const Tensor tensor = tensor_from(x);
+        if (is_tensor(delta.ptr()))
+          return call.result(huber(call.arg(tensor), call.arg(in_type(call, tensor_in(delta.ptr()), tensor.dtype()))));
+        return call.result(huber(
+            call.arg(tensor), required_number(number_in(tensor.dtype(), delta.ptr(), call.where()), delta, "delta")));
+      },
+      nb::arg("x"), nb::arg("delta"), "x^2 / 2, or delta (|x| - delta / 2) where |x| > delta.");
+}
+
 }  // namespace
 
 nn::Reduction read_parameter(nb::handle given, const Asked& asked, const nn::Reduction*) {
@@ -110,6 +149,7 @@ std::optional<std::int64_t> read_parameter(nb::handle given, const Asked& asked,
 Tensor read_parameter(nb::handle given, const Asked&, const Tensor*) { return tensor_from(given); }
 
 void bind_losses(nb::module_& m) {
+  bind_plain_losses(m);
   using Common = nn::LossOptions;
   using Binary = nn::BinaryCrossEntropyOptions;
   using Classes = nn::CrossEntropyOptions;

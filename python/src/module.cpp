@@ -36,7 +36,8 @@ NB_MODULE(core_of_main_interpreter, m) {
   python::bind_batches(m);
   python::bind_custom(m);
   python::bind_callbacks(m);
-  python::bind_windows(m);
+  python::bind_convolution_functions(m);
+  python::bind_pooling_functions(m);
   python::bind_layers(m);
   python::bind_losses(m);
   python::bind_recurrent_functions(m);

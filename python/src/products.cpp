@@ -1,4 +1,4 @@
-// Matrix products and losses.
+// Matrix products and other sums of products.
 #include <algorithm>
 
 #include "functions.h"
@@ -64,48 +64,6 @@ void bind_products(nb::module_& m, TensorClass& c) {
       nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(), nb::arg("activation") = nb::none(),
       "activation(x weight + bias): x (..., I), weight (I, O), bias (O) -> (..., O). The activation is a "
       "name or None.");
-  struct Loss {
-    const char* name;
-    Tensor (*function)(const Arg&, const Arg&);
-    const char *x, *y;  // the parameters
-    const char* doc;
-  };
-  static constexpr Loss losses[] = {
-      {"cross_entropy", cross_entropy, "logits", "labels",
-       "-log softmax(logits)[label] of each row: logits (N, C), labels (N) int64 -> (N)."},
-      {"half_squared_error", half_squared_error, "x", "y", "(x - y)^2 / 2 of each element."},
-      {"absolute_error", absolute_error, "x", "y", "|x - y| of each element."},
-      {"logistic_loss", logistic_loss, "x", "y",
-       "log(1 + e^x) - x y: the cross-entropy of a probability y and sigmoid(x), of each element."},
-      {"divergence", divergence, "x", "y", "y (log y - x) of each element, 0 where y is 0."},
-  };
-  for (const Loss& row : losses) {
-    m.def(
-        row.name,
-        [row = &row](Handle x, Handle y) {
-          const Call call(x);
-          return call.result(row->function(call.arg(tensor_from(x)), call.arg(tensor_from(y))));
-        },
-        nb::arg(row.x), nb::arg(row.y), row.doc);
-  }
-  m.def(
-      "huber",
-      [](Handle x, Handle delta) {
-        const Call call(x);
-        const Tensor tensor = tensor_from(x);
-        if (is_tensor(delta.ptr()))
-          return call.result(huber(call.arg(tensor), call.arg(in_type(call, tensor_in(delta.ptr()), tensor.dtype()))));
-        return call.result(huber(
-            call.arg(tensor), required_number(number_in(tensor.dtype(), delta.ptr(), call.where()), delta, "delta")));
-      },
-      nb::arg("x"), nb::arg("delta"), "x^2 / 2, or delta (|x| - delta / 2) where |x| > delta.");
-  m.def(
-      "reduce_add",
-      [](Handle inputs, Handle device) {
-        const Call call(tensor_type);
-        return call.result(reduce_add(tensors_from(inputs), device_from(device), call.where()));
-      },
-      nb::arg("inputs"), nb::arg("device"), "The sum, on a device, of tensors that lie on any devices.");
 }
 
 }  // namespace asyncgrad::python

@@ -16,10 +16,12 @@ struct Held {
   Held* next = nullptr;
 };
 std::atomic<Held*> dropped{nullptr};
+// Whether the main thread is going to look at the list. Acquire-release: either the main thread sees what was pushed
+// before it was found scheduled, or it is scheduled again.
 std::atomic<bool> is_scheduled{false};
 
 int release_on_main_thread(void*) {
-  is_scheduled.store(false);
+  is_scheduled.exchange(false, std::memory_order_acq_rel);
   release_dropped_objects();
   return 0;
 }
@@ -33,8 +35,10 @@ void drop_later(Held* held) {
   // Release: who takes the list sees what is in it.
   while (!dropped.compare_exchange_weak(held->next, held, std::memory_order_release, std::memory_order_relaxed)) {
   }
-  if (!is_scheduled.exchange(true) && Py_AddPendingCall(release_on_main_thread, nullptr) != 0)
-    is_scheduled.store(false);
+  if (!is_scheduled.exchange(true, std::memory_order_acq_rel) &&
+      Py_AddPendingCall(release_on_main_thread, nullptr) != 0) {
+    is_scheduled.store(false, std::memory_order_release);
+  }
 }
 
 }  // namespace
@@ -49,7 +53,7 @@ void release_dropped_objects() {
   }
 }
 
-void forget_scheduled_release() { is_scheduled.store(false); }
+void forget_scheduled_release() { is_scheduled.store(false, std::memory_order_relaxed); }
 
 HeldObject::HeldObject(nb::object object)
     : held_(new Held{object.release().ptr()}, [](void* held) { drop_later(static_cast<Held*>(held)); }) {}

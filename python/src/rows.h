@@ -61,6 +61,10 @@ nb::object read_parameter(nb::handle given, const Asked& asked, const nb::object
 optim::Factor read_parameter(nb::handle given, const Asked& asked, const optim::Factor*);
 data::Sampler read_parameter(nb::handle given, const Asked& asked, const data::Sampler*);
 data::Share read_parameter(nb::handle given, const Asked& asked, const data::Share*);
+// A number or a pair (height, width).
+inline Size2d size_from(nb::handle given, const char* function, const char* name) {
+  return read_parameter(given, {function, name}, static_cast<const Size2d*>(nullptr));
+}
 
 nb::object shown(double value);
 nb::object shown(bool value);

@@ -138,7 +138,7 @@ class ProgramQueue final : public StagingArea {
   std::atomic<std::uint64_t> next_{1};  // the number of the next operation; written under the lock, relaxed
   // Whether anything is staged: a hint for workers, relaxed, so that they need not take the lock for nothing.
   std::atomic<bool> has_staged_{false};
-  std::atomic<bool> is_dry_run_{false};
+  std::atomic<bool> is_dry_run_{false};  // written under the lock while the engine is idle; relaxed
   // How many threads want the engine idle, and how many operations were queued meanwhile. Relaxed: hints, which let an
   // operation wait or pass, and which the lock makes visible to the next thread that queues.
   std::atomic<int> idle_wanted_{0}, passes_{0};
