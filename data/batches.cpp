@@ -27,6 +27,14 @@ void check(const BatchOptions& options) {
   if (options.ahead < 0) throw_error(name, fmt::format("ahead must be at least 0, got {}", options.ahead));
 }
 
+void check_place(std::int64_t epoch, std::int64_t batch, std::int64_t batches) {
+  if (batch <= batches) return;
+  throw_error("Batches",
+              fmt::format("the place is batch {} of epoch {}, which has {}; it was kept with another batch_size "
+                          "or other data",
+                          batch, epoch, batches));
+}
+
 void check_item(const char* operation, const char* there_is_no, std::int64_t index, std::int64_t count) {
   if (index >= 0 && index < count) return;
   throw_error(operation, fmt::format("{} item {} among {}, which are numbered from 0", there_is_no, index, count));

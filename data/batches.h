@@ -56,6 +56,8 @@ namespace batches_detail {
 
 // Throws Error for what Batches refuses.
 void check(const BatchOptions& options);
+// Throws Error if an epoch of `batches` batches has not come to this place: it was kept with others.
+void check_place(std::int64_t epoch, std::int64_t batch, std::int64_t batches);
 // Throws Error, "[operation] there is no item 7 among 5, which are numbered from 0", for an item that is not there.
 void check_item(const char* operation, const char* there_is_no, std::int64_t index, std::int64_t count);
 
@@ -116,6 +118,7 @@ requires(Indexed<Data> || Randomised<Data>) class Batches {
   std::optional<std::vector<Tensor>> next(Location where = Location::current()) {
     const CallSite site(where);
     if (first_queued_ != batch_ || epoch_queued_ != epoch_) begin_at_place();
+    batches_detail::check_place(epoch_, batch_, size());
     if (batch_ >= size()) {
       ++epoch_;
       batch_ = 0;
@@ -181,9 +184,6 @@ requires(Indexed<Data> || Randomised<Data>) class Batches {
   // Drops the batches that were queued for another place. This happens at the first call, after an epoch, and after a
   // place was loaded.
   void begin_at_place() {
-    if (epoch_ < 0 || batch_ < 0) {
-      throw_error("Batches", "there is no batch " + std::to_string(batch_) + " of epoch " + std::to_string(epoch_));
-    }
     queued_.clear();
     first_queued_ = batch_;
     if (epoch_queued_ == epoch_) return;

@@ -46,6 +46,7 @@ template <class Object>
 void assign_values(Object& object, const nb::dict& values) {
   std::vector<std::pair<nn::Value, nn::Contents>> assigned;
   each_value(object, [&]<class T>(const char* path, T* held, bool is_not_negative) {
+    if (!values.contains(path)) throw nb::key_error((std::string("[set_state] the state has no ") + path).c_str());
     const nb::object given = values[path];
     T value{};
     if (!nb::try_cast(given, value))

@@ -141,6 +141,15 @@ def test_a_training_goes_on_within_an_epoch(tmp_path):
         assert seen(going_on) == expected[0][2:] and seen(going_on) == expected[1]
 
 
+def test_a_place_beyond_the_epoch_is_an_error():
+    batches = ag.data.Batches(np.arange(8), 2)
+    batches.set_state({"epoch": 0, "batch": 50})
+    with pytest.raises(ValueError, match=r"\[Batches\] the place is batch 50 of epoch 0, which has 4; it was kept with another batch_size or other data"):
+        next(iter(batches))
+    batches.set_state({"epoch": 0, "batch": 3})
+    assert len(seen(batches)) == 1
+
+
 def test_a_data_set_without_items():
     items = []
     batches = ag.data.Batches(Data(items), 2, shuffled=False)

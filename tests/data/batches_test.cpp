@@ -159,6 +159,14 @@ TEST_F(BatchesTest, GoOnFromTheirPlaceInACheckpoint) {
   EXPECT_EQ(later.epoch(), 1);
   EXPECT_EQ(later.batch(), 2);
   EXPECT_EQ(labels_of_epoch(later), expected);
+
+  data::Batches larger(Numbered{50}, {.batch_size = 32});  // its epoch has two batches, and this place is its end
+  Checkpoint().add("batches", larger).load(path);
+  EXPECT_FALSE(larger.next().has_value());
+  data::Batches one(Numbered{50}, {.batch_size = 50});
+  Checkpoint().add("batches", one).load(path);
+  EXPECT_THAT(message_of([&] { one.next(); }),
+              HasSubstr("[Batches] the place is batch 2 of epoch 1, which has 1; it was kept with another batch_size"));
 }
 
 TEST_F(BatchesTest, WhatAnItemThrowsIsTheBatchesError) {
