@@ -13,7 +13,7 @@ constexpr std::uint64_t split_mix(std::uint64_t counter) {
   return z ^ (z >> 31);
 }
 
-// What a key of random numbers is for. Equal numbers of different purposes give unlike keys.
+// A key of random numbers serves one of these. Equal numbers of different purposes give unlike keys.
 enum class KeyPurpose : std::uint8_t { numbered, rank, weighted };
 
 // A key for each number, of the same seed. Neighbouring seeds and numbers give unlike keys.

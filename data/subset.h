@@ -3,11 +3,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "asyncgrad/core/error.h"
+#include "asyncgrad/core/call_site.h"
 #include "asyncgrad/data/batches.h"
 
 namespace asyncgrad::data {

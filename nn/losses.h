@@ -103,8 +103,8 @@ struct CosineLossOptions {
   Reduction reduction = Reduction::samples;
   Tensor weight{}, mask{};  // as in LossOptions
 };
-// With the cosine c of rows x and y, (N, C), and labels (N) of their type, or integers or bools: 1 - c where the label is 1, max(0, c -
-// margin) where it is another, such as -1. The labels are constants.
+// With the cosine c of rows x and y, (N, C), and labels (N) of their type, integers or bools: 1 - c where the label is 1,
+// max(0, c - margin) where it is another, such as -1. The labels are constants.
 Tensor cosine_loss(const Arg& x, const Arg& y, const Arg& labels, const CosineLossOptions& options = {});
 
 // Throw Error, naming the loss, for options that fit no tensors. Each function above calls its own; so do the layers of

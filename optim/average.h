@@ -27,9 +27,8 @@ struct WeightAverageOptions {
 //   average.swap();  // and trains on
 //
 // Running statistics, such as those of BatchNorm, are no parameters: those of an average are computed anew by the
-// program. Its members, for a Checkpoint, are the averages and the number of updates; between two swap() they
-// are not listed, and a Checkpoint throws Error. One thread at a time may use it.
-// All calls are queued and may wait for room.
+// program. Its members, for a Checkpoint, are the averages and the number of updates; between two swap() members() throws
+// Error. One thread at a time may use it. All calls are queued and may wait for room.
 class WeightAverage {
  public:
   // Keeps handles of the parameters; the averages begin with their values. Throws Error without parameters and for a

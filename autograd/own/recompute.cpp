@@ -24,7 +24,8 @@ using namespace detail;
 
 using Function = RecomputedFunction;
 
-// A value without a history that the function read, and the version that it had.
+// A value without a history that the function read, and the version that it had. backward() compares versions alone; a
+// SavedTensor would have the value computed again where values are dropped.
 struct Constant {
   explicit Constant(const Tensor& read) : value(read), version(read.impl()->storage->version) {}
   Tensor value;

@@ -1,4 +1,4 @@
-// What the operations that a thread queues read. Internal.
+// Notes what the operations that a thread queues read. Internal.
 #pragma once
 
 #include <span>

@@ -87,9 +87,11 @@ class Checkpoint:
     def _kept(self):
         kept = {}
         for name, part in self._parts.items():
-            layers = _with_state(part) if isinstance(part, Module) else []
-            kept[name] = part if isinstance(part, Module) or not _has_own_state(part) else part.get_state()
-            if layers:
+            if not isinstance(part, Module):
+                kept[name] = part.get_state() if _has_own_state(part) else part
+                continue
+            kept[name] = part
+            if layers := _with_state(part):
                 kept[name + _OF_LAYERS] = {str(i): layer.get_state() for i, layer in enumerate(layers)}
         return kept
 

@@ -321,7 +321,7 @@ TEST(Recompute, FindsThatAConstantWasWritten) {
   EXPECT_TRUE(has_parts(message_of([&] { in_evaluation.backward(); }), {"[recompute]", "was written in place"}));
 }
 
-// What the function writes itself, as running statistics and counts, is its own affair.
+// The function may write running statistics and counts itself; then it knows what it reads.
 TEST(Recompute, ReadsWhatTheFunctionWritesItself) {
   const Tensor x = parameter(ones({2})), count = zeros({});
   const auto layer = [&](const Arg& in) {
