@@ -164,7 +164,7 @@ class Own(gluon.HybridBlock):
     (lambda: iter(gluon.data.Sampler()), "Sampler has no __iter__()"), (lambda: Own().infer_shape(), "or write infer_shape()"),
     (lambda: lr_scheduler.LRScheduler()(1), "LRScheduler has no __call__()"),
     (lambda: init.Initializer()(init.InitDesc("weight"), np.ones(1)), "Initializer has no _init_weight()"),
-    (lambda: gluon.metric.EvalMetric("own").update(np.ones(1), np.ones(1)), "EvalMetric has no sums()"),
+    (lambda: gluon.metric.EvalMetric("own").update(np.ones(1), np.ones(1)), "EvalMetric has no update()"),
     (lambda: rnn.RecurrentCell().begin_state(1), "RecurrentCell has no state_info()")])
 def test_what_is_missing_says_what_there_is(call, message):
     with pytest.raises(NotImplementedError, match=re.escape(message)):

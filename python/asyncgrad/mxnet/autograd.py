@@ -154,6 +154,17 @@ def mark_used(array):
         variable.fresh = False
 
 
+def replace_gradient(array, new):
+    """Puts a tensor in the place of a variable's gradient."""
+    variable = _variables.get(extend.address(array))
+    if variable is None:
+        return
+    if variable.shown() is not None:
+        variable.gradient.copy_(new)
+    else:
+        variable.gradient = _plain(new)
+
+
 def drop_gradient(array):
     """Lets an array's gradient be zeros again."""
     ag.Tensor.zero_grad(array)
@@ -172,18 +183,13 @@ def _listed(arrays):
     return list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
 
 
-def _weighted_sum(heads, head_grads):
-    """sum(head * head_grad) over all heads, with ones for None."""
+def _sums(heads, head_grads):
+    """The scalar sum(head * head_grad) of each head, with ones for None. Heads may lie on different devices."""
     heads = _listed(heads)
-    weights = [None] * len(heads) if head_grads is None else _listed(head_grads)
-    if len(weights) != len(heads):
-        raise ValueError(f"{len(weights)} gradients were given for {len(heads)} heads")
-    total = None
-    for head, weight in zip(heads, weights):
-        head = _plain(head)
-        term = ag.sum(head if weight is None else head * _plain(weight))
-        total = term if total is None else total + term
-    return total
+    grads = [None] * len(heads) if head_grads is None else _listed(head_grads)
+    if len(grads) != len(heads):
+        raise ValueError(f"{len(grads)} gradients were given for {len(heads)} heads")
+    return [ag.sum(_plain(head) if grad is None else _plain(head) * _plain(grad).detach()) for head, grad in zip(heads, grads)]
 
 
 # Held until all gradients of a backward() are taken: each thread looks at the variables of all.
@@ -194,7 +200,7 @@ os.register_at_fork(before=_taking.acquire, after_in_parent=_taking.release, aft
 def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
     """Computes the gradients of sum(head * head_grad), with ones for None."""
     with _taking:
-        _weighted_sum(heads, head_grads).backward(None, retain_graph)
+        ag.backward(_sums(heads, head_grads), None, retain_graph)
         for variable in list(_variables.values()):
             array = variable.array()
             new = None if array is None else _native_grad(array)
@@ -211,7 +217,7 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
     if create_graph:
         raise NotImplementedError("autograd.grad(create_graph=True)")
     wanted = _listed(variables)
-    found = ag.grad(_weighted_sum(heads, head_grads), wanted, None, bool(retain_graph))
+    found = ag.grad(_sums(heads, head_grads), wanted, None, bool(retain_graph))
     return [extend.as_class(of, type(variable)) for of, variable in zip(found, wanted)]
 
 

@@ -359,6 +359,9 @@ class ndarray(Tensor):
             raise TypeError(f"an array of the shape {self.shape} has no format {spec!r}: only one with a single element has")
         return str(self)
 
+    def __copy__(self):
+        return self.detach().copy()  # values of its own, as in MXNet
+
     def __deepcopy__(self, memo):
         memo[id(self)] = copied = self.detach().copy()  # without attach_grad(), as in MXNet
         return copied

@@ -16,17 +16,21 @@ def _counted(hint):
 
 
 class _NameScope:
-    """New blocks within it get names below the block's."""
+    """New blocks within it get names below the block's, unless the block has the prefix ""."""
 
     def __init__(self, block):
         self._block = block
 
     def __enter__(self):
+        if self._block._has_empty_prefix:
+            return self
         self._outer = dict(_names.__dict__)
         _names.prefix, _names.params, _names.counts = self._block.prefix, self._block.params, self._block._inner_counts
         return self
 
     def __exit__(self, *_):
+        if self._block._has_empty_prefix:
+            return
         _names.__dict__.clear()
         _names.__dict__.update(self._outer)
 
@@ -56,12 +60,13 @@ class Block:
     """Write forward() in a class of your own; attributes that are blocks or parameters belong to it."""
 
     _forward_hooks = _forward_pre_hooks = ()
+    _has_empty_prefix = False
     _alias = None  # what the names of its parameters begin with, unless it is the name of the class
 
     def __init__(self, prefix=None, params=None):
         hint = self._alias or type(self).__name__.lower()
         name, outer = _counted(hint) if prefix is None else prefix, getattr(_names, "params", ParameterDict())
-        self._prefix = getattr(_names, "prefix", "") + name
+        self._prefix, self._has_empty_prefix = getattr(_names, "prefix", "") + name, prefix == ""
         if params is None:  # below the block whose name_scope() this is, the parameters that it shares are shared
             self._params = ParameterDict(outer.prefix + name, outer.shared)
         else:
@@ -143,12 +148,17 @@ class Block:
         return found
 
     def save_parameters(self, filename, deduplicate=False):
-        """Writes all parameters, as safetensors. Blocks until they are on the disk."""
-        npx.save(filename, {name: p.list_data()[0] for name, p in self.structured().items()})
+        """Writes all parameters, as safetensors: of several devices their means. Blocks until they are on the disk."""
+        npx.save(filename, {name: p.mean_data() for name, p in self.structured().items()})
 
-    def load_parameters(self, filename, ctx=None, allow_missing=False, ignore_extra=False, **_):
-        """Gives the parameters the values of a file that save_parameters() wrote."""
-        fill(self.structured(), npx.load(filename), filename, ctx, allow_missing, ignore_extra)
+    def load_parameters(self, filename, ctx=None, allow_missing=False, ignore_extra=False, cast_dtype=False,
+                        dtype_source="current"):
+        """Gives the parameters the values of a file that save_parameters(), or save() of collect_params(), wrote."""
+        stored, own = npx.load(filename), self.structured()
+        if stored and not any("." in name for name in stored) and not own.keys() & stored.keys():
+            own = self.collect_params()
+            stored = {name if name in own else self.prefix + name: values for name, values in stored.items()}
+        fill(own, stored, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
 
     save_params, load_params = save_parameters, load_parameters
 

@@ -56,7 +56,8 @@ class SoftmaxCrossEntropyLoss(Loss):
     def forward(self, pred, label, sample_weight=None):
         plain = sample_weight is None and self._weight is None and pred.ndim == 2 and not self._from_logits
         if plain and self._sparse and self._axis in (-1, 1) and self._batch_axis == 0:
-            return ag.softmax_cross_entropy(pred, ag.reshape(label, (-1,)).astype("int64", copy=False))
+            label = ag.reshape(label, (-1,)).astype("int64", copy=False)
+            return ag.softmax_cross_entropy(pred, ag.clip(label, 0, pred.shape[1] - 1))  # as pick() does
         if not self._from_logits:
             pred = ag.log_softmax(pred, self._axis)
         if self._sparse:

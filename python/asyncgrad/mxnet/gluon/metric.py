@@ -17,16 +17,46 @@ def _check_counts(labels, predictions):
 
 
 class EvalMetric:
-    """The mean of what sums() gives for each pair of labels and predictions."""
+    """sum_metric / num_inst. Write update(labels, preds), which adds to both, in a class of your own."""
 
-    def __init__(self, name=None, **others):
-        check_no_others(type(self).__name__, others)
-        self.name = name or self._name
+    def __init__(self, name=None, output_names=None, label_names=None, **options):
+        self.name, self.output_names, self.label_names = name, output_names, label_names
+        self._kwargs = options
         self.reset()
 
     def reset(self):
         """Forgets what update() has counted."""
-        self._sum, self._count = 0, 0
+        self.sum_metric, self.num_inst = 0.0, 0
+
+    def reset_local(self):
+        """The same."""
+        self.reset()
+
+    def update(self, labels, preds):
+        """Counts an array of labels and one of predictions, or lists of them."""
+        raise unwritten(self, "update")
+
+    def update_dict(self, label, pred):
+        """update() with the values of two dicts, or with those of output_names and label_names."""
+        named = lambda arrays, names: [arrays[name] for name in names or arrays]
+        self.update(named(label, self.label_names), named(pred, self.output_names))
+
+    def get(self):
+        """(name, value), nan before the first update. Waits."""
+        total = self.sum_metric.item() if isinstance(self.sum_metric, ag.Tensor) else self.sum_metric
+        return self.name, total / self.num_inst if self.num_inst else float("nan")
+
+    def get_name_value(self):
+        """get() in a list."""
+        return [self.get()]
+
+
+class _MeanOfSums(EvalMetric):
+    """The mean of what sums() gives for each pair of labels and predictions."""
+
+    def __init__(self, name=None, **others):
+        check_no_others(type(self).__name__, others)
+        super().__init__(name or self._name)
 
     def update(self, labels, preds):
         """Counts an array of labels and one of predictions, or lists of them. Waits for nothing."""
@@ -34,23 +64,17 @@ class EvalMetric:
         _check_counts(len(labels), len(preds))
         with ag.no_grad():
             for label, pred in zip(labels, preds):
+                if isinstance(label, ag.Tensor) and isinstance(pred, ag.Tensor):
+                    label = label.to(pred.device)
                 total, count = self.sums(label, pred)
-                self._sum, self._count = self._sum + total.astype("float64").to("cpu"), self._count + count
+                self.sum_metric, self.num_inst = self.sum_metric + total.astype("float64").to("cpu"), self.num_inst + count
 
     def sums(self, label, pred):
         """A sum, as an array, and the number of its summands."""
         raise unwritten(self, "sums")
 
-    def get(self):
-        """(name, value), nan before the first update. Waits."""
-        return self.name, self._sum.item() / self._count if self._count else float("nan")
 
-    def get_name_value(self):
-        """get() in a list."""
-        return [self.get()]
-
-
-class Accuracy(EvalMetric):
+class Accuracy(_MeanOfSums):
     """The share of predictions whose largest element, or which themselves, are the label."""
 
     _name = "accuracy"
@@ -66,7 +90,7 @@ class Accuracy(EvalMetric):
         return (pred.astype("int64").reshape(-1) == label.astype("int64").reshape(-1)).sum(), label.size
 
 
-class TopKAccuracy(EvalMetric):
+class TopKAccuracy(_MeanOfSums):
     """The share of predictions (N, classes) whose top_k largest elements have the label. Waits for the values."""
 
     def __init__(self, top_k=1, name="top_k_accuracy", **others):
@@ -82,7 +106,7 @@ class TopKAccuracy(EvalMetric):
         return (largest == ag.reshape(label.astype("int64"), (-1, 1))).sum(), pred.shape[0]
 
 
-class CrossEntropy(EvalMetric):
+class CrossEntropy(_MeanOfSums):
     """The mean of -log of the probabilities, rows of (N, classes), of the labels."""
 
     _name = "cross-entropy"
@@ -102,7 +126,7 @@ class NegativeLogLikelihood(CrossEntropy):
     _name = "nll-loss"
 
 
-class MAE(EvalMetric):
+class MAE(_MeanOfSums):
     """The mean of |label - pred|."""
 
     _name = "mae"
@@ -111,7 +135,7 @@ class MAE(EvalMetric):
         return ag.abs(label.reshape(pred.shape) - pred).mean(), 1
 
 
-class MSE(EvalMetric):
+class MSE(_MeanOfSums):
     """The mean of (label - pred)^2."""
 
     _name = "mse"
@@ -120,7 +144,7 @@ class MSE(EvalMetric):
         return ag.square(label.reshape(pred.shape) - pred).mean(), 1
 
 
-class RMSE(EvalMetric):
+class RMSE(_MeanOfSums):
     """The square root of the mean of (label - pred)^2; of several arrays the mean of theirs."""
 
     _name = "rmse"
@@ -129,7 +153,7 @@ class RMSE(EvalMetric):
         return ag.square(label.reshape(pred.shape) - pred).mean().sqrt(), 1
 
 
-class Loss(EvalMetric):
+class Loss(_MeanOfSums):
     """The mean of the elements of the predictions; labels are not read."""
 
     _name = "loss"

@@ -32,7 +32,7 @@ class BatchNorm(HybridBlock):
     """(x - mean) / sqrt(variance + epsilon) gamma + beta for each channel, which `axis` counts.
 
     In training the statistics are those of the batch, and running_mean and running_var keep the share `momentum` of
-    what they were; in prediction these take their place.
+    what they were; in prediction these take their place. As in MXNet they stay where nothing is recorded.
     """
 
     def __init__(self, axis=1, momentum=0.9, epsilon=1e-5, center=True, scale=True, use_global_stats=False,
@@ -41,12 +41,12 @@ class BatchNorm(HybridBlock):
         check_no_others("BatchNorm", others)
         super().__init__(prefix, params)
         self._axis, self._momentum, self._epsilon, self._global = axis, momentum, epsilon, use_global_stats
-        make = lambda name, grad_req, init: self.params.get(name, grad_req=grad_req, shape=(in_channels,), init=init,
-                                                            allow_deferred_init=True)
-        self.gamma = make("gamma", "write" if scale else "null", gamma_initializer)
-        self.beta = make("beta", "write" if center else "null", beta_initializer)
-        self.running_mean = make("running_mean", "null", running_mean_initializer)
-        self.running_var = make("running_var", "null", running_variance_initializer)
+        make = lambda name, differentiable, init: self.params.get(name, shape=(in_channels,), init=init, allow_deferred_init=True,
+                                                                  differentiable=differentiable)
+        self.gamma = make("gamma", scale, gamma_initializer)
+        self.beta = make("beta", center, beta_initializer)
+        self.running_mean = make("running_mean", False, running_mean_initializer)
+        self.running_var = make("running_var", False, running_variance_initializer)
 
     def forward(self, x):
         axis = axis_of(self._axis, x.ndim)
@@ -56,7 +56,8 @@ class BatchNorm(HybridBlock):
         x = x if axis == 1 else x.swapaxes(1, axis)
         if autograd.is_training() and not self._global:
             y, own_mean, own_var = ag.batch_norm(x, gamma, beta, self._epsilon)
-            self._update(mean, own_mean, var, own_var)
+            if autograd.is_recording():
+                self._update(mean, own_mean, var, own_var)
         else:
             y = ag.batch_norm_with(x, mean, var, gamma, beta, self._epsilon)
         return y if axis == 1 else y.swapaxes(1, axis)

@@ -17,6 +17,20 @@ def _extents(shape):
     return None if shape is None else tuple(extent or -1 for extent in ((shape,) if isinstance(shape, int) else shape))
 
 
+def _is_at(on, ctx):
+    """Whether two Contexts are one device. The CPU has one, whatever its number."""
+    return on == ctx or on.device_type == ctx.device_type == "cpu"
+
+
+def _contexts(ctx):
+    """A list of Contexts of different devices: of one, of several, or of None for the current one."""
+    found = [current_context()] if ctx is None else [ctx] if isinstance(ctx, Context) else list(ctx)
+    for place, later in enumerate(found):
+        if any(_is_at(earlier, later) for earlier in found[:place]):
+            raise ValueError(f"the contexts {found} name one device twice; cpu_as_gpus(n) divides the CPU into parts gpu(0), gpu(1), ...")
+    return found
+
+
 class DeferredInitializationError(RuntimeError):
     """The parameter's shape is not known before the first call of its block."""
 
@@ -27,13 +41,15 @@ class Parameter:
     An extent of 0 or -1 is not known yet: the first call of the block completes it.
     """
 
+    _differentiable = True  # pickles of earlier versions lack it
+
     def __init__(self, name, grad_req="write", shape=None, dtype="float32", lr_mult=1.0, wd_mult=1.0, init=None,
                  allow_deferred_init=False, differentiable=True, stype="default", grad_stype="default", **others):
         check_no_others("Parameter", others)
         if (stype, grad_stype) != ("default", "default"):
             raise NotImplementedError(f"Parameter(stype={stype!r}, grad_stype={grad_stype!r})")
-        self._data, self._pending = None, None
-        self.name, self.grad_req = name, grad_req if differentiable else "null"
+        self._data, self._pending, self._grad_req = None, None, None
+        self.name, self._differentiable, self.grad_req = name, differentiable, grad_req
         self.shape = _extents(shape)
         self.dtype, self.lr_mult, self.wd_mult, self.init = dtype, lr_mult, wd_mult, init
         self._allow_deferred = allow_deferred_init
@@ -43,11 +59,17 @@ class Parameter:
 
     @property
     def grad_req(self):
-        """Whether backward() replaces the gradient ("write"), adds to it ("add"), or computes none ("null")."""
+        """Whether backward() replaces the gradient ("write"), adds to it ("add"), or computes none ("null").
+
+        A parameter that is not differentiable, such as a running mean, keeps "null".
+        """
         return self._grad_req
 
     @grad_req.setter
     def grad_req(self, wanted):
+        wanted = wanted if self._differentiable else "null"
+        if wanted == self._grad_req:
+            return
         self._grad_req = wanted
         for array in self._data or []:
             array.attach_grad(wanted)
@@ -74,7 +96,7 @@ class Parameter:
         """Gives it values, by its own initialiser first; now, or once its shape is known. Once only, unless forced."""
         if self._data is not None and not force_reinit:
             return
-        ctx = [current_context()] if ctx is None else [ctx] if isinstance(ctx, Context) else list(ctx)
+        ctx = _contexts(ctx)
         self._pending = (init or self.init, default_init, ctx)
         self._data = None
         if self._is_known():
@@ -141,7 +163,7 @@ class Parameter:
                 return self._data[0]
             ctx = current_context()
         for array, on in zip(self._data, self._contexts):
-            if on == ctx:
+            if _is_at(on, ctx):
                 return array
         raise RuntimeError(f"Parameter '{self.name}' was not initialized on context {ctx}")
 
@@ -149,6 +171,14 @@ class Parameter:
         """The arrays on all devices."""
         self._check()
         return list(self._data)
+
+    def mean_data(self):
+        """The values, without a gradient: of several devices their mean, as running statistics differ between them."""
+        arrays = [array.detach() for array in self.list_data()]
+        if len(arrays) == 1:
+            return arrays[0]
+        with ag.no_grad():
+            return (ag.reduce_add(arrays, arrays[0].device) / len(arrays)).astype(self.dtype, copy=False)
 
     def grad(self, ctx=None):
         """The gradient of the array on a device, or of the only one."""
@@ -188,11 +218,11 @@ class Parameter:
 
     def reset_ctx(self, ctx):
         """Moves it to a device, or to several; now, or once its shape is known."""
-        ctx = [ctx] if isinstance(ctx, Context) else list(ctx)
+        ctx = _contexts(ctx)
         if self._data is None and self._pending is not None:
             self._pending = (*self._pending[:2], ctx)
             return
-        value = self.list_data()[0].detach()
+        value = self.mean_data()
         self._set([wrapped(value.to(device_of(c)).clone()) for c in ctx], ctx)
 
     def cast(self, dtype):
@@ -207,25 +237,47 @@ class Constant(Parameter):
 
     def __init__(self, name, value):
         self.value = value if hasattr(value, "asnumpy") else array_from(value)
-        super().__init__(name, grad_req="null", shape=self.value.shape, dtype=self.value.dtype, init=None)
+        super().__init__(name, shape=self.value.shape, dtype=self.value.dtype, init=None, differentiable=False)
 
     def _make(self):
         contexts = self._pending[2]
-        self._set([self.value.detach().to(device_of(ctx)) for ctx in contexts], contexts)
+        self._set([self.value.detach().to(device_of(ctx)).clone() for ctx in contexts], contexts)
         self._pending = None
 
 
-def fill(parameters, stored, filename, ctx=None, allow_missing=False, ignore_extra=False):
-    """Gives parameters by name the values of a file; initialises those that have none."""
+def fill(parameters, stored, filename, ctx=None, allow_missing=False, ignore_extra=False, cast_dtype=False, dtype_source="current"):
+    """Gives parameters by name the values of a file; initialises those that have none.
+
+    Where types differ, cast_dtype converts the values, or with dtype_source="saved" the parameters.
+    """
+    if dtype_source not in ("current", "saved"):
+        raise ValueError(f"dtype_source is 'current' or 'saved', not {dtype_source!r}")
     missing, extra = sorted(parameters.keys() - stored.keys()), sorted(stored.keys() - parameters.keys())
     if (missing and not allow_missing) or (extra and not ignore_extra):
         raise ValueError(f"{filename}: missing are {missing}, left over are {extra}")
-    for name, parameter in parameters.items():
-        if name in stored:
-            if not parameter.is_initialized():
-                parameter.complete(stored[name].shape)
-                parameter.initialize(ctx=ctx)
-            parameter.set_data(stored[name])
+    found = {name: parameter for name, parameter in parameters.items() if name in stored}
+    for name, parameter in found.items():
+        _check_stored(parameter, stored[name], ctx, cast_dtype)
+    for name, parameter in found.items():
+        if cast_dtype and dtype_source == "saved":
+            parameter.cast(stored[name].dtype)
+        if not parameter.is_initialized():
+            parameter.complete(stored[name].shape)
+            parameter.initialize(ctx=ctx)
+        parameter.set_data(stored[name])
+
+
+def _check_stored(parameter, values, ctx, cast_dtype):
+    if not cast_dtype and dtype_of(parameter.dtype) != values.dtype:
+        raise AssertionError(f"Failed loading Parameter '{parameter.name}' from saved params: dtype incompatible expected "
+                             f"{parameter.dtype} vs saved {values.dtype}. Set cast_dtype=True to cast the dtype of saved params.")
+    if ctx is None or not parameter.is_initialized():
+        return
+    own = parameter.list_ctx()
+    wanted = _contexts(ctx)
+    if len(own) != len(wanted) or not all(any(_is_at(a, b) for b in own) for a in wanted):
+        raise AssertionError(f"Failed to load Parameter '{parameter.name}' on {wanted} because it was previously initialized on "
+                             f"{own}; reset_ctx() moves it.")
 
 
 class ParameterDict:
@@ -268,8 +320,10 @@ class ParameterDict:
         return constant
 
     def update(self, other):
-        """Adds the parameters of another one."""
-        self._params.update(other._params)
+        """Adds the parameters of another one. Throws if a name stands for another parameter there."""
+        for name, parameter in other._params.items():
+            if self._params.setdefault(name, parameter) is not parameter:
+                raise AssertionError(f"Cannot update self with other because they have different Parameters with the same name '{name}'")
 
     def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False):
         """Gives all parameters values; those with an initialiser of their own by that."""
@@ -299,13 +353,13 @@ class ParameterDict:
 
     def save(self, filename, strip_prefix=""):
         """Writes all parameters, as safetensors. Blocks until they are on the disk."""
-        npx.save(filename, {name.removeprefix(strip_prefix): p.list_data()[0] for name, p in self.items()})
+        npx.save(filename, {name.removeprefix(strip_prefix): p.mean_data() for name, p in self.items()})
 
-    def load(self, filename, ctx=None, allow_missing=False, ignore_extra=False, restore_prefix="", **others):
+    def load(self, filename, ctx=None, allow_missing=False, ignore_extra=False, restore_prefix="", cast_dtype=False,
+             dtype_source="current"):
         """Gives the parameters the values of a file that save() wrote, in which their names lack restore_prefix."""
-        check_no_others("ParameterDict.load", others)
         stored = {restore_prefix + name: values for name, values in npx.load(filename).items()}
-        fill(self, stored, filename, ctx, allow_missing, ignore_extra)
+        fill(self, stored, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
 
     def __getitem__(self, name):
         return self._params[name]

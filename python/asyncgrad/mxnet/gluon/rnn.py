@@ -55,13 +55,16 @@ class _Recurrent(HybridBlock):
                 rows.append((ih.data(x.ctx).T, hh.data(x.ctx).T, *(bias.data(x.ctx) for bias in biases)))
         return rows
 
+    def __call__(self, inputs, states=None, sequence_length=None):
+        return super().__call__(inputs, states, sequence_length)
+
     def state_info(self, batch_size=0):
         shape = (self._layers * len(self._sides), batch_size, self._hidden)
         return [{"shape": shape, "__layout__": "LNC", "dtype": self._dtype} for _ in range(self._states)]
 
     def begin_state(self, batch_size=0, func=None, ctx=None, **kwargs):
         """Zeros, or what `func` makes."""
-        return [(func or np.zeros)(shape=info["shape"], dtype=info["dtype"], ctx=ctx, **kwargs)
+        return [(func or np.zeros)(**{"shape": info["shape"], "dtype": info["dtype"], "ctx": ctx, **kwargs})
                 for info in self.state_info(batch_size)]
 
     def forward(self, x, states=None, sequence_length=None):

@@ -75,7 +75,7 @@ def _adadelta(o, t, lr, w, g, state):
 class _Rule(typing.NamedTuple):
     update: typing.Callable
     options: tuple
-    learning_rate: float = 0.01
+    learning_rate: float | None = None  # a scheduler's, too; None stands for the scheduler's own, or 0.01
     adds_decay: bool = True  # wd * weight is added to the gradient first; other rules read o["wd"]
 
 
@@ -145,10 +145,10 @@ class Trainer:
         self._rule = _RULES[optimizer.lower()]
         self._options = dict(optimizer_params or {})
         self._scheduler = self._options.pop("lr_scheduler", None)
-        lr = self._options.pop("learning_rate", None)
+        lr = self._options.pop("learning_rate", self._rule.learning_rate)
         if self._scheduler is not None and lr is not None:
             self._scheduler.base_lr = lr
-        self._lr = self._rule.learning_rate if lr is None else lr
+        self._lr = 0.01 if lr is None else lr
         self._wd, self._clip = self._options.pop("wd", 0.0), self._options.pop("clip_gradient", None)
         self._rescale = self._options.pop("rescale_grad", 1.0)
         for name in self._options:
@@ -163,7 +163,7 @@ class Trainer:
             self._clip = None
         # As in MXNet every parameter counts its own updates, and the scheduler gets the largest count.
         self._updates, self._counts, self._states = 0, {}, {}
-        self._world, self._sums, self._is_shared = _world_of(kvstore), None, False
+        self._world, self._is_reduced, self._is_shared = _world_of(kvstore), False, False
 
     @property
     def learning_rate(self):
@@ -183,60 +183,80 @@ class Trainer:
         A gradient that no backward() has written since the last step raises UserWarning, before anything is updated; with
         ignore_stale_grad it is left out, which several processes cannot do.
         """
-        self.allreduce_grads()
-        self.update(batch_size, ignore_stale_grad)
+        if self._world.size == 1:  # a process that raises before the others have its gradients would keep them waiting
+            self._check(batch_size, ignore_stale_grad)
+            self.allreduce_grads()
+        else:
+            self.allreduce_grads()
+            self._check(batch_size, ignore_stale_grad)
+        self._update_all(batch_size)
 
     def allreduce_grads(self):
-        """Adds the gradients of all processes, of which update() makes use. Those of several devices update() adds."""
-        if self._world.size == 1:
-            return
-        arrays = [[extend.as_class(array, ag.Tensor) for array in parameter.list_data()] for parameter in self._params]
-        if not self._is_shared:
-            ag.dist.broadcast(arrays, self._world)
-            self._is_shared = True
-        wanted = [index for index, parameter in enumerate(self._params) if parameter.grad_req != "null"]
-        totals = [_sum_over_devices(self._params[index].list_data()) for index in wanted]
-        self._sums = dict(zip(wanted, ag.dist.sum(totals, self._world)))
+        """Lets the gradient of every array be the sum over all devices and processes."""
+        self._is_reduced = True
+        if self._world.size > 1:
+            arrays = [[extend.as_class(array, ag.Tensor) for array in parameter.list_data()] for parameter in self._params]
+            if not self._is_shared:
+                ag.dist.broadcast(arrays, self._world)
+                self._is_shared = True
+        wanted, totals = [], []
+        with ag.no_grad():
+            for parameter in self._params:
+                if parameter.grad_req == "null":
+                    continue
+                arrays = parameter.list_data()
+                # A process cannot leave out what others have.
+                summed = arrays if self._world.size > 1 else [array for array in arrays if autograd.is_fresh(array)]
+                if summed and (len(arrays) > 1 or self._world.size > 1):
+                    wanted.append(arrays)
+                    totals.append(_sum_over_devices(summed))
+            if self._world.size > 1:
+                totals = ag.dist.sum(totals, self._world)
+            for arrays, total in zip(wanted, totals):
+                for array in arrays:
+                    autograd.replace_gradient(array, total.to(array.device))
 
     def update(self, batch_size, ignore_stale_grad=False):
         """The same as step(), after allreduce_grads()."""
-        _check_finite("batch_size", batch_size)
-        if batch_size == 0:
-            raise ValueError("batch_size must not be 0: the gradients are divided by it")
-        if self._world.size > 1 and ignore_stale_grad:
-            raise NotImplementedError("ignore_stale_grad with several processes, which may not agree on what is stale")
-        wanted = [(index, parameter) for index, parameter in enumerate(self._params) if parameter.grad_req != "null"]
-        for _, parameter in wanted:
-            for array in parameter.list_data():
-                if not ignore_stale_grad and not autograd.is_fresh(array):
-                    raise UserWarning(_STALE.format(parameter.name, of_device(array.device)))
-        if self._sums is None:
+        self._check(batch_size, ignore_stale_grad)
+        if not self._is_reduced:
             self.allreduce_grads()
+        self._update_all(batch_size)
+
+    def _update_all(self, batch_size):
         counted = lr = None
         with ag.no_grad():
-            for index, parameter in wanted:
-                fresh = [array for array in parameter.list_data() if autograd.is_fresh(array)]
-                if not fresh:
+            for index, parameter in enumerate(self._params):
+                arrays = parameter.list_data() if parameter.grad_req != "null" else []
+                if not any(map(autograd.is_fresh, arrays)):
                     continue
                 count = self._counts[index] = self._counts.get(index, 0) + 1
                 self._updates = max(self._updates, count)
                 if counted != self._updates:
                     counted, lr = self._updates, self.learning_rate
-                self._update(index, fresh, count, lr * parameter.lr_mult, self._rescale / batch_size)
-                for array in fresh:
+                self._update(index, arrays, count, lr * parameter.lr_mult, self._rescale / batch_size)
+                for array in arrays:
                     autograd.mark_used(array)
-        self._sums = None
+        self._is_reduced = False
 
-    def _update(self, index, fresh, count, lr, scale):
-        """Updates a parameter's arrays on all devices by the gradients of those that have fresh ones."""
-        parameter = self._params[index]
-        arrays = parameter.list_data()
-        total = _sum_over_devices(fresh) if self._sums is None else self._sums[index]
-        wd = self._wd * parameter.wd_mult
+    def _check(self, batch_size, ignore_stale_grad):
+        _check_finite("batch_size", batch_size)
+        if batch_size == 0:
+            raise ValueError("batch_size must not be 0: the gradients are divided by it")
+        if self._world.size > 1 and ignore_stale_grad:
+            raise NotImplementedError("ignore_stale_grad with several processes, which may not agree on what is stale")
+        for parameter in self._params:
+            for array in parameter.list_data() if parameter.grad_req != "null" else []:
+                if not ignore_stale_grad and not autograd.is_fresh(array):
+                    raise UserWarning(_STALE.format(parameter.name, of_device(array.device)))
+
+    def _update(self, index, arrays, count, lr, scale):
+        """Updates a parameter's arrays on all devices by their gradients."""
+        wd = self._wd * self._params[index].wd_mult
         # One operation in place of two: the same numbers but for rounding.
         plain = self._rule.update is _sgd and not self._options.get("momentum") and not wd and self._clip is None
         for place, weight in enumerate(arrays):
-            grad = total if len(arrays) == 1 else total.to(weight.device)
+            grad = weight.grad
             if plain:
                 weight -= grad * (lr * scale)
                 continue

@@ -85,7 +85,6 @@ class ArrayDataset(Dataset):
         if not arrays or len({len(a) for a in arrays}) != 1:
             raise ValueError(f"arrays of lengths {[len(a) for a in arrays]}")
         self._arrays = [a.asnumpy() if hasattr(a, "asnumpy") and a.ndim == 1 else a for a in arrays]
-        self._values = [_np.asarray(a) if hasattr(a, "__array__") else a for a in arrays]
 
     def __len__(self):
         return len(self._arrays[0])
@@ -105,6 +104,11 @@ def _stacked(items):
     if hasattr(items[0], "asnumpy"):
         return np.stack(items)
     return np.array(_np.asarray(items))
+
+
+def _rows(values, places):
+    rows = values[places]
+    return rows if isinstance(rows, _ag.Tensor) else np.array(rows)
 
 
 def _all_pinned(batch):
@@ -155,10 +159,10 @@ class DataLoader:
     def _read(self, places):
         places = [int(place) for place in places]
         whole = (type(self._dataset) is ArrayDataset and self._batchify is _stacked
-                 and all(isinstance(values, _np.ndarray) for values in self._dataset._values))
+                 and all(isinstance(values, (_np.ndarray, _ag.Tensor)) for values in self._dataset._arrays))
         if not whole:
             return self._batchify([self._dataset[place] for place in places])
-        parts = [np.array(values[places]) for values in self._dataset._values]
+        parts = [_rows(values, places) for values in self._dataset._arrays]
         return parts if len(parts) > 1 else parts[0]
 
     def _read_ahead(self):
