@@ -1,4 +1,4 @@
-// Includes everything that is public.
+// Includes all public headers but experiment.h, which is a library of its own.
 #pragma once
 
 #include "asyncgrad/autograd/attention.h"
@@ -15,16 +15,23 @@
 #include "asyncgrad/autograd/gradcheck.h"
 #include "asyncgrad/autograd/gradients.h"
 #include "asyncgrad/autograd/indexing.h"
+#include "asyncgrad/autograd/interpolate.h"
 #include "asyncgrad/autograd/leaves.h"
 #include "asyncgrad/autograd/matmul.h"
 #include "asyncgrad/autograd/norm.h"
 #include "asyncgrad/autograd/pin_memory.h"
+#include "asyncgrad/autograd/pool.h"
 #include "asyncgrad/autograd/recompute.h"
 #include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/autograd/selection.h"
 #include "asyncgrad/autograd/shape.h"
+#include "asyncgrad/autograd/size2d.h"
 #include "asyncgrad/autograd/softmax.h"
+#include "asyncgrad/autograd/sort.h"
+#include "asyncgrad/autograd/source.h"
 #include "asyncgrad/autograd/tensor_list.h"
+#include "asyncgrad/autograd/triangle.h"
+#include "asyncgrad/autograd/with_gradient.h"
 #include "asyncgrad/core/detect_nan.h"
 #include "asyncgrad/core/device.h"
 #include "asyncgrad/core/device_memory.h"
@@ -33,6 +40,7 @@
 #include "asyncgrad/core/dtype.h"
 #include "asyncgrad/core/engine.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/forks.h"
 #include "asyncgrad/core/graph.h"
 #include "asyncgrad/core/host_memory.h"
 #include "asyncgrad/core/index.h"

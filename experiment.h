@@ -14,9 +14,9 @@
 //   Training make(const ag::experiment::Settings& settings) { return {settings.batch_size}; }
 //   ag::Tensor step(Training& t) {
 //     const ag::Tensor loss = ag::mean(ag::square(t.net(ag::randn({t.batch_size, 64}))));
-//     t.sgd.zero_grad();
 //     loss.backward();
 //     t.sgd.step();
+//     t.sgd.zero_grad();
 //     return loss;
 //   }
 //   int main(int argc, char** argv) { return ag::experiment::main(argc, argv, make, step); }
@@ -27,5 +27,6 @@
 
 #include "asyncgrad/experiment/bad_input.h"
 #include "asyncgrad/experiment/main.h"
+#include "asyncgrad/experiment/options.h"
 #include "asyncgrad/experiment/settings.h"
 #include "asyncgrad/experiment/timer.h"

@@ -1,21 +1,15 @@
-// Convolution and pooling. All are queued and may wait for room in the queue; all are differentiable, any number of
+// Convolutions. All are queued and may wait for room in the queue; all are differentiable, any number of
 // times. They throw Error at the call for int64, for shapes and options that do not fit, and for types or devices that
-// differ. On a GPU convolutions have the precision of core/math_mode.h, except for those of few outputs in a group, which
-// are computed in float32, as all are on a CPU.
+// differ. On a GPU they have the precision of core/math_mode.h, except for those of few outputs in a group, which are
+// computed in float32, as all are on a CPU.
 #pragma once
 
 #include <cstdint>
 
+#include "asyncgrad/autograd/size2d.h"
 #include "asyncgrad/core/tensor.h"
 
 namespace asyncgrad {
-
-// A number for the height and one for the width: `{2, 1}`, or `2` for both.
-struct Size2d {
-  constexpr Size2d(std::int64_t both) : height(both), width(both) {}  // NOLINT(google-explicit-constructor)
-  constexpr Size2d(std::int64_t rows, std::int64_t columns) : height(rows), width(columns) {}
-  std::int64_t height, width;
-};
 
 struct Conv1dOptions {
   std::int64_t stride = 1;    // from one output to the next; at least 1
@@ -60,40 +54,5 @@ Tensor conv_transpose2d(const Arg& x, const Tensor& weight, const Tensor& bias =
 // The same with one axis: x (N, C, L), weight (C, O / groups, k) -> (N, O, M).
 Tensor conv_transpose1d(const Arg& x, const Tensor& weight, const Tensor& bias = {},
                         const ConvTranspose1dOptions& options = {});
-
-struct PoolOptions {
-  Size2d stride = 0;   // from one window to the next; 0: as wide as the kernel
-  Size2d padding = 0;  // around the input; at most half of the kernel
-};
-
-// The largest element of each window of kernel_size elements, or NaN if the window has one; elements outside of x count
-// as -inf: x (N, C, H, W) -> (N, C, P, Q), P = (H + 2 padding - kernel_size) / stride + 1, rounded down, and Q alike.
-// The gradient goes to the first of equal elements, row by row. H and W are 1 or more.
-Tensor max_pool2d(const Arg& x, Size2d kernel_size, const PoolOptions& options = {});
-// The sum of each window divided by the window's number of elements, where elements outside of x count as 0. Shapes as
-// above.
-Tensor avg_pool2d(const Arg& x, Size2d kernel_size, const PoolOptions& options = {});
-
-struct Pool1dOptions {
-  std::int64_t stride = 0;   // from one window to the next; 0: as long as the kernel
-  std::int64_t padding = 0;  // around the input; at most half of the kernel
-};
-
-// The same with one axis: x (N, C, L) -> (N, C, M), M = (L + 2 padding - kernel_size) / stride + 1, rounded down.
-Tensor max_pool1d(const Arg& x, std::int64_t kernel_size, const Pool1dOptions& options = {});
-Tensor avg_pool1d(const Arg& x, std::int64_t kernel_size, const Pool1dOptions& options = {});
-
-enum class Interpolation : std::uint8_t { nearest, bilinear };
-struct InterpolateOptions {
-  Interpolation mode = Interpolation::nearest;
-  // bilinear: whether the centres of the corner elements stay in place; else their outer edges do
-  bool align_corners = false;
-};
-// Planes of another size: x (N, C, H, W) -> (N, C, size). An element of the result at place i along an axis of `out`
-// elements lies at s = (i + 1/2) H / out - 1/2 of x, or at i (H - 1) / (out - 1) with align_corners; nearest takes the
-// element floor(i H / out), bilinear the mean of the two around s, weighted by their distance, along both axes. (As
-// torch.nn.functional.interpolate.) Throws Error for a size below 1, for planes without elements, and for align_corners
-// with nearest.
-Tensor interpolate(const Arg& x, Size2d size, const InterpolateOptions& options = {});
 
 }  // namespace asyncgrad

@@ -44,7 +44,7 @@ Tensor eye(std::int64_t rows, TensorOptions options = {}, Location where = Locat
 // order, or that are not finite in the type or have a distance that is not, and normal for a standard deviation that is
 // negative, and for numbers that are not finite in the type.
 Tensor uniform(const Shape& shape, double low = 0, double high = 1, RandomOptions options = {},
-               Location where = Location::current());  // in (low, high]
+               Location where = Location::current());  // low + u (high - low), rounded, with u in (0, 1]
 Tensor normal(const Shape& shape, double mean, double standard_deviation, RandomOptions options = {},
               Location where = Location::current());
 Tensor randn(const Shape& shape, RandomOptions options = {}, Location where = Location::current());  // N(0, 1)

@@ -59,10 +59,10 @@ Tensor hardswish(const Arg& x);  // x clip(x + 3, 0, 6) / 6; gradient 0 at -3 an
 Tensor selu(const Arg& x);       // 1.0507 elu(x, 1.6733) (Klambauer et al. 2017, "Self-Normalizing Neural Networks")
 Tensor softsign(const Arg& x);   // x / (1 + |x|)
 Tensor mish(const Arg& x);       // x tanh(softplus(x)) (Misra 2019)
-// With the usual number; below they take another.
+// With the default parameter; the overloads below take another.
 inline constexpr double leaky_relu_slope = 0.01, elu_scale = 1;
-Tensor leaky_relu(const Arg& x);  // x, or 0.01 x where x < 0
-Tensor elu(const Arg& x);         // x, or e^x - 1 where x < 0
+Tensor leaky_relu(const Arg& x);  // x, or leaky_relu_slope x where x < 0
+Tensor elu(const Arg& x);         // x, or elu_scale (e^x - 1) where x < 0
 // Not differentiable: results require no gradient.
 Tensor floor(const Arg& x);
 Tensor round(const Arg& x);  // to the nearest integer, halves to the even one

@@ -42,38 +42,11 @@ void put(const Tensor& x, const Arg& indices, const Arg& values);
 // each axis of the shape, at least one. (numpy.ravel_multi_index.)
 Tensor ravel_multi_index(TensorList indices, const Shape& shape, Location where = Location::current());
 
-// The order of the elements along an axis. NaN counts as the largest, and equal elements stay in their order. They take
-// float32, float64 and int64, and use up to 16 bytes of scratch memory for each element of a line; on a GPU none for
-// lines of up to 1,024 elements, and up to 32 bytes for each element of all longer lines.
-struct SortOptions {
-  int axis = -1;
-  bool descending = false;
-};
-// The places of the elements in their order, in int64 and x's shape. Not differentiable.
-Tensor argsort(const Arg& x, const SortOptions& options = {});
-struct SortResult {
-  Tensor values, indices;  // gather(x, indices, axis) gives the values
-};
-// Differentiable in the values.
-SortResult sort(const Arg& x, const SortOptions& options = {});
-struct TopkOptions {
-  int axis = -1;
-  bool largest = true;  // else the smallest
-};
-// The first `count` elements of that order, the largest first: x (A, R, B) along axis 1 -> (A, count, B). Throws Error
-// unless 0 <= count <= R.
-SortResult topk(const Arg& x, std::int64_t count, const TopkOptions& options = {});
-
 // 1 at the index, else 0: indices (…) in [0, classes) -> (…, classes) of type `dtype`. Not differentiable.
 Tensor one_hot(const Arg& indices, std::int64_t classes, DType dtype = default_dtype());
 
 // `value` where the mask is not 0, else x. The mask is broadcast to x's shape and is bool or has x's type. Throws Error
 // if x's type cannot hold `value`.
 Tensor masked_fill(const Arg& x, const Arg& mask, const Scalar& value);
-
-// The elements (…, i, j) with j - i <= diagonal (tril) or j - i >= diagonal (triu), and 0 in place of the others: the
-// lower and the upper triangles of matrices x (…, N, M). `diagonal` may have any value.
-Tensor tril(const Arg& x, std::int64_t diagonal = 0);
-Tensor triu(const Arg& x, std::int64_t diagonal = 0);
 
 }  // namespace asyncgrad

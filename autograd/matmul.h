@@ -20,12 +20,12 @@ struct MatmulOptions {
 // of bfloat16 are summed in float32, and the result is rounded to bfloat16.
 Tensor matmul(const Arg& x, const Arg& w, MatmulOptions options = {});
 
-// An elementwise function, such as relu; null stands for none.
+// A function of one tensor that a layer applies to its result, such as relu; null stands for none.
 using Activation = Tensor (*)(const Arg&);
 
-// activation(x weight + bias): x (N, I), weight (I, O), bias (O) or Tensor{} for none -> (N, O). One operation with
-// relu or without an activation; any other activation is an operation of its own. Differentiable. Queued; may wait for
-// room. Throws as matmul does.
+// activation(x weight + bias): x (…, I), weight (I, O), bias (O) or Tensor{} for none -> (…, O). One operation with
+// relu or without an activation; any other activation is an operation of its own, on the rows (N, O). Differentiable.
+// Queued; may wait for room. Throws as matmul does.
 Tensor dense(const Arg& x, const Arg& weight, const Tensor& bias, Activation activation = nullptr);
 
 }  // namespace asyncgrad

@@ -13,9 +13,9 @@ class ChapterTraining {
   Tensor step() {
     const Tensor x = randn({1024, 512}), y = ones({1024, 1});
     const Tensor loss = mean(nn::l2_loss(net_(x), y));
-    sgd_.zero_grad();
     loss.backward();
     sgd_.step();
+    sgd_.zero_grad();
     return loss;
   }
 

@@ -56,6 +56,12 @@ void check_at_least_one(const char* operation, const char* what, std::int64_t va
   if (value < 1) throw_error(operation, fmt::format("{} must be at least 1, got {}", what, value));
 }
 
+int checked_axis(const char* operation, const Shape& shape, int axis) {
+  const int rank = shape.rank();
+  if (axis < -rank || axis >= rank) throw_no_axis(operation, shape, axis);
+  return axis < 0 ? axis + rank : axis;
+}
+
 void throw_no_axis(const char* operation, const Shape& shape, int axis) {
   const int rank = shape.rank();
   throw_error(operation,

@@ -45,7 +45,9 @@ void check_positive(const char* operation, const char* what, double value);
 // Throws Error unless the value is at least 1.
 void check_at_least_one(const char* operation, const char* what, std::int64_t value);
 
-// Throws Error for an axis that the shape does not have.
+// The axis counted from the front. Throws Error, which names the operation, for an axis that the shape does not have.
+int checked_axis(const char* operation, const Shape& shape, int axis);
+// Throws that Error.
 [[noreturn]] void throw_no_axis(const char* operation, const Shape& shape, int axis);
 // Throws Error for an index, or another `noun`, that is none of `extent` rows, classes or the like.
 [[noreturn]] void throw_outside(const char* operation, const char* noun, std::int64_t index, std::int64_t position,

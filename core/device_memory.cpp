@@ -10,7 +10,6 @@
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/memory/planner.h"
 #include "asyncgrad/core/tensor_impl.h"
-#include "asyncgrad/core/wait_hooks.h"
 
 namespace asyncgrad {
 

@@ -26,6 +26,7 @@ enum class Schedule : std::uint8_t {
 // "oldest_first".
 std::string_view name_of(Schedule schedule);
 std::optional<Schedule> schedule_of(std::string_view name);  // of exactly that name
+std::string schedule_names();                                // "oldest_first, first_ready, immediate or dry_run"
 
 // A bound on live memory, for each device, above which operations do not start ahead of their order. It never stops a
 // program that needs more when it runs in its own order; that need is the serial peak.
@@ -49,9 +50,13 @@ class MemoryBudget {
   std::int64_t value_ = automatic_value;
 };
 
+// The most threads that compute at once.
+inline constexpr int max_workers = 4096;
+
 struct EngineOptions {
-  // The number of threads that compute at once, up to 4096; 0 stands for the number of cores. There are fewer if the
-  // system refuses to create more. One thread more, which waits, may compute what it waits for if that takes some 0.1 ms.
+  // The number of threads that compute at once, up to max_workers; 0 stands for the number of cores. There are fewer if
+  // the system refuses to create more. One thread more, which waits, may compute what it waits for if that takes some
+  // 0.1 ms.
   int workers = 0;
   Schedule schedule = Schedule::oldest_first;
   MemoryBudget memory_budget{};
@@ -126,8 +131,9 @@ struct EngineFigures {
   // With EngineOptions::recompute_to_fit, since the start or reset_peaks(): operations that computed a value again, what
   // they took, and what all operations took, in scalar operations.
   std::int64_t recomputed_operations = 0, recomputed_work = 0, work = 0;
-  // With the same option: values that came back because what they are computed from was about to be written, while a tape
-  // needs them, such as that of a loss which is kept and was computed outside of NoGrad. A warning names its line.
+  // With the same option: values that were computed again because an operation was about to overwrite their inputs while
+  // a tape still needed them, such as the tape of a loss that is kept and was computed outside of NoGrad. A warning names
+  // the line of that loss.
   std::int64_t recomputed_before_writes = 0;
   // What computing again took, divided by what all other operations took.
   double added_work() const {

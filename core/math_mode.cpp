@@ -5,6 +5,8 @@
 #include <atomic>
 #include <utility>
 
+#include "asyncgrad/core/wording.h"
+
 namespace asyncgrad {
 
 namespace {
@@ -22,6 +24,8 @@ std::optional<MathMode> math_mode_of(std::string_view name) {
   if (found == names.end()) return std::nullopt;
   return static_cast<MathMode>(found - names.begin());
 }
+
+std::string math_mode_names() { return detail::alternatives(names); }
 
 void set_math_mode(MathMode mode) { mode_of_products.store(mode, std::memory_order_relaxed); }
 MathMode math_mode() {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace asyncgrad {
@@ -18,6 +19,7 @@ enum class MathMode : std::uint8_t {
 // The name as it is spelled here, on command lines and in Python: "bf16".
 std::string_view name_of(MathMode mode);
 std::optional<MathMode> math_mode_of(std::string_view name);  // of exactly that name
+std::string math_mode_names();                                // "float32, bf16 or tf32"
 
 // Sets the mode of products for the whole process: those of matmul, dense and recurrent layers, on a CPU those of
 // attention, on a GPU those of convolutions, and of the gradients of all these. An operation has the mode of the call that

@@ -26,9 +26,8 @@ struct MemoryFigures {
   std::int64_t cached_bytes = 0;       // memory that tensors have given back and that is kept for the next ones; on a
                                        // CPU without blocks of up to 512 bytes, which are always kept
   std::int64_t workspace_bytes = 0;    // scratch memory of kernels, of all threads that compute
-  // The largest sum, since the start or reset_peaks(), of what was used at once by copies from one part of the CPU to
-  // another, by sources and by collectives that had begun. The budget holds for all other memory: others do not wait
-  // for these.
+  // The most memory, since the start or reset_peaks(), that copies between parts of the CPU, sources and collectives held
+  // at once after they had begun. It comes on top of the budget.
   std::int64_t peak_under_way_bytes = 0;
   std::int64_t budget_bytes = 0;  // the budget in force now; -1 if it is unbounded
   // How far peak_live_bytes is above MemoryBudget::bytes(): the program needs that much when it runs in its own order,

@@ -13,7 +13,7 @@ namespace asyncgrad::detail {
 void share_default_generator();
 
 // From here on the process's default generator gives the numbers of this rank, from 0 on, whatever its seed: rank 0's are
-// those of a process alone. Other generators do not change. Any thread.
+// those of a process alone. Other generators do not change. Any thread may call it.
 void set_rank_of_default_generator(int rank);
 // The seed of the numbers that operations take from the generator: its own, and for the process's default generator one
 // mixed from that and the rank.

@@ -43,29 +43,11 @@ class Dropped : public Error {
 // end of the process does not wait for them. Any thread may call it.
 void abandon_operations(int count);
 
-// Chooses whether a fork of the calling thread waits until everything is finished; at first it does. A fork that waits
-// for nothing has a child that can do little but start another program or end.
-void set_forks_wait(bool wait);
-
 namespace detail {
 
 int abandoned_operations();
-bool forks_wait();  // those of the calling thread
 
 const WaitHooks* wait_hooks();  // null: none are set
-
-// While it lives, forks of the calling thread wait for nothing: a library that it calls may start a program, while the
-// thread holds locks that a fork waits for.
-class ForksWaitForNothing {
- public:
-  ForksWaitForNothing() { set_forks_wait(false); }
-  ForksWaitForNothing(const ForksWaitForNothing&) = delete;
-  ForksWaitForNothing& operator=(const ForksWaitForNothing&) = delete;
-  ~ForksWaitForNothing() { set_forks_wait(waited_); }
-
- private:
-  const bool waited_ = forks_wait();
-};
 
 // While it lives, the calling thread's waits are not interrupted.
 class Uninterrupted {

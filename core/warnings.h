@@ -6,10 +6,10 @@
 
 namespace asyncgrad {
 
-// Dropout is on in what looks like evaluation, a loss broadcasts predictions against all labels, no parameter of an
-// optimiser gets a gradient, or a tape that is kept makes each step compute values again (recompute_to_fit). A line of the
-// program gets each warning once in a process, at the call, before anything is queued. Any thread may call the functions
-// of this header.
+// A mistake that is no error: dropout is on in what looks like evaluation, a loss broadcasts predictions against all
+// labels, no parameter of an optimiser gets a gradient, or a tape that is kept makes each step compute values again
+// (recompute_to_fit). A line of the program gets each warning once in a process, at the call, before anything is queued.
+// Any thread may call the functions of this header.
 struct Warning {
   std::string operation;  // "Dropout"
   std::string message;    // what it is about, the values, and what to do

@@ -44,6 +44,15 @@ std::string reshape_str(const Shape& shape) {
   return fmt::format(".reshape({}{}{})", in_program("{", ""), extents_str(shape), in_program("}", ""));
 }
 
+std::string alternatives(std::span<const std::string_view> names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
+    text += names[i];
+  }
+  return text;
+}
+
 std::string image_hint(const Shape& x, std::int64_t channels, int axes) {
   if (x.rank() == axes && axes >= 3 && x[-1] == channels) {
     const bool is_image = axes == 4;

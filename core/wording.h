@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,9 @@ std::string_view inference_str();
 std::string to_str(DType dtype);
 std::string to_str(Device device);
 std::string reshape_str(const Shape& shape);
+
+// "float32, bf16 or tf32".
+std::string alternatives(std::span<const std::string_view> names);
 
 // Says in errors what shapes that broadcast have in common.
 inline constexpr std::string_view broadcast_rule = "; from the last axis on, extents are to be equal or 1";

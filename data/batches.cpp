@@ -35,9 +35,9 @@ void check_place(std::int64_t epoch, std::int64_t batch, std::int64_t batches) {
                           batch, epoch, batches));
 }
 
-void check_item(const char* operation, const char* there_is_no, std::int64_t index, std::int64_t count) {
+void check_item(const char* operation, const char* beginning, std::int64_t index, std::int64_t count) {
   if (index >= 0 && index < count) return;
-  throw_error(operation, fmt::format("{} item {} among {}, which are numbered from 0", there_is_no, index, count));
+  throw_error(operation, fmt::format("{} item {} among {}, which are numbered from 0", beginning, index, count));
 }
 
 }  // namespace asyncgrad::data::batches_detail

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "asyncgrad/autograd/custom.h"
+#include "asyncgrad/autograd/source.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/data/items.h"
 #include "asyncgrad/data/order.h"
@@ -56,10 +57,12 @@ namespace batches_detail {
 
 // Throws Error for what Batches refuses.
 void check(const BatchOptions& options);
-// Throws Error if an epoch of `batches` batches has not come to this place: it was kept with others.
+// Throws Error if `batch` is beyond the end of an epoch of `batches` batches: the place was kept with another batch_size
+// or other data.
 void check_place(std::int64_t epoch, std::int64_t batch, std::int64_t batches);
-// Throws Error, "[operation] there is no item 7 among 5, which are numbered from 0", for an item that is not there.
-void check_item(const char* operation, const char* there_is_no, std::int64_t index, std::int64_t count);
+// Throws Error unless `index` is that of one of `count` items. Its text starts with `beginning`, "there is no" or "the
+// sampler chose", and goes on with "item 7 among 5, which are numbered from 0".
+void check_item(const char* operation, const char* beginning, std::int64_t index, std::int64_t count);
 
 template <class Data>
 decltype(auto) item_of(const Data& data, std::int64_t i, Random random) {
@@ -82,7 +85,8 @@ decltype(auto) item_of(const Data& data, std::int64_t i, Random random) {
 //     while (auto batch = batches.next()) train((*batch)[0], (*batch)[1]);  // (128, 784) float32 and (128) int64
 //   }
 //
-// Its place is among its members, so that a Checkpoint keeps it. One thread at a time may use it.
+// Its place is among its members, so that a Checkpoint keeps it: a number of batches, which are to be of the same size,
+// seed and data when a training goes on there. One thread at a time may use it.
 template <class Data>
 requires(Indexed<Data> || Randomised<Data>) class Batches {
  public:

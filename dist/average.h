@@ -1,4 +1,4 @@
-// What average_gradients() and Parts have in common. Internal; in collectives.cpp.
+// What average_gradients() and Parts have in common. Internal.
 #pragma once
 
 #include <exception>

@@ -57,10 +57,8 @@ Device use_device(const std::string& name) {
 }
 
 MathMode parse_math_mode(const std::string& name) {
-  for (const MathMode mode : {MathMode::float32, MathMode::bf16}) {
-    if (name == name_of(mode)) return mode;
-  }
-  reject("--math", name, "float32 or bf16");
+  if (const auto mode = math_mode_of(name)) return *mode;
+  reject("--math", name, math_mode_names());
 }
 
 void check_distinct(const std::vector<NamedFile>& files) {

@@ -12,7 +12,7 @@ namespace asyncgrad::experiment {
 // Makes the device called `name` the default one. Throws BadInput, naming --device, if there is none.
 Device use_device(const std::string& name);
 
-// "float32" or "bf16". Throws BadInput, naming --math, for another name.
+// Throws BadInput, naming --math, for a name that no mode has.
 MathMode parse_math_mode(const std::string& name);
 
 // A file and the option that names it.

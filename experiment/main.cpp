@@ -19,8 +19,8 @@
 #include "asyncgrad/core/file/whole_file.h"
 #include "asyncgrad/experiment/checks.h"
 #include "asyncgrad/experiment/document.h"
-#include "asyncgrad/experiment/options.h"
 #include "asyncgrad/experiment/parse.h"
+#include "asyncgrad/experiment/plan.h"
 #include "asyncgrad/experiment/plot.h"
 #include "asyncgrad/experiment/print.h"
 #include "asyncgrad/experiment/process.h"
@@ -122,7 +122,7 @@ void add_result(const Run& run, int repetition, const Plan& plan, const std::vec
   const Outcome outcome = run_process(command);
   std::optional<Measurement> result = measurement_in(outcome.output);
   if (!outcome.good() || !result) {
-    complain("run {} failed{}: its process {}\n", run.name, result ? " after it was measured" : "", outcome.what());
+    print_error("run {} failed{}: its process {}\n", run.name, result ? " after it was measured" : "", outcome.what());
     measured.all_good = false;
   }
   if (!result) return;
@@ -168,7 +168,7 @@ bool save(void (*write)(const Measurements& runs, const std::string& file), cons
     write(runs, file);
     return true;
   } catch (const Error& error) {
-    complain("{}\n", error.parts().message);
+    print_error("{}\n", error.parts().message);
     return false;
   }
 }
@@ -176,7 +176,7 @@ bool save(void (*write)(const Measurements& runs, const std::string& file), cons
 // Returns the exit status.
 int report(const Measured& measured, const Plan& plan) {
   if (measured.runs.empty()) {
-    complain("No run was measured, so '{}' and '{}' stay as they were.\n", plan.json, plan.plot);
+    print_error("No run was measured, so '{}' and '{}' stay as they were.\n", plan.json, plan.plot);
     return 1;
   }
   print("\n{}\n{}\n", table(measured.runs), sentences(measured.runs));
@@ -191,7 +191,7 @@ int compare(const Plan& plan, int argc, char** argv) {
 }
 
 int run_named(const std::string& name, int argc, char** argv, const Program& program) {
-  const Plan plan = parse_options(name, argc, argv, program.settings, program.options);
+  const Plan plan = parse_plan(name, argc, argv, program.settings, program.options);
   if (!plan.help.empty()) {
     print("{}", plan.help);
   } else if (!plan.measured_run.empty()) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "asyncgrad/core/tensor.h"
+#include "asyncgrad/experiment/options.h"
 #include "asyncgrad/experiment/settings.h"
 #include "asyncgrad/nn/members.h"
 

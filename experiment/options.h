@@ -1,54 +1,45 @@
-// The command line of a program that compares runs of one training.
+// The options that a program adds to its command line.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
-#include <limits>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
-
-#include "asyncgrad/experiment/measurement.h"
-#include "asyncgrad/experiment/run_kind.h"
-#include "asyncgrad/experiment/settings.h"
 
 namespace asyncgrad::experiment {
 
-// One run: its kind, and what all runs share.
-struct Run : RunKind, Settings {
-  std::vector<std::pair<std::string, OptionValue>> own{};  // the program's own options, by name, as "batch_size"
-  std::string trace{};                                     // file for a trace of all operations; empty: none
-  bool explain = false;                                    // print how the time divides among the operations
-  std::string checkpoint{}, resume{};                      // files that keep the training; empty: none
-  int checkpoint_every = 0;                                // keep it after so many batches; 0: after the last one only
-  int stop_after = 0;                                      // end after so many of the batches; 0: after all of them
+// Lists the options that a program adds, as Members lists the members of a layer. `name` is "lr" for --lr; it is in the
+// results, too. `value` holds the default, which --help shows, and then what the user gave. `description` is for
+// --help. A user may give
+//   - for an int or a std::int64_t: a whole number from 1 to 2147483647;
+//   - for a double: a finite number that is not negative;
+//   - for a std::vector<std::int64_t>: as many of these whole numbers as the default has, with commas between them;
+//   - for a std::string: any text;
+//   - for a bool: nothing; --name sets it to true, --no-name to false.
+class Options {
+ public:
+  Options() = default;
+  Options(const Options&) = delete;  // a copy would list options that nobody sees
+  Options& operator=(const Options&) = delete;
 
-  int end() const { return stop_after > 0 ? stop_after : batches; }
+  using Place = std::variant<int*, std::int64_t*, double*, bool*, std::string*, std::vector<std::int64_t>*>;
+  struct Row {
+    std::string name, description;
+    Place value;
+  };
+
+  template <class T>
+  requires std::constructible_from<Place, T*>
+  void operator()(std::string_view name, T& value, std::string_view description) {
+    rows_.push_back({std::string(name), std::string(description), &value});
+  }
+  const std::vector<Row>& rows() const { return rows_; }
+
+ private:
+  std::vector<Row> rows_;
 };
-
-struct Plan {
-  std::vector<Run> runs{};
-  std::optional<int> repeat{};  // how often the program goes through the list, if given
-  std::string json{}, plot{};   // files to write
-  bool dry_run = false;         // shapes only: nothing is trained
-  bool default_files = true;    // json or plot has its default name: the program makes the folder of these names
-  std::string measured_run{};   // not empty: this process does this run alone, for the process that started it
-  std::string help{};           // not empty: the help was asked for, and this is its text
-};
-
-// Reads the command line. `settings` and the places of `own` have the defaults, and get what was given. Throws
-// BadInput. `program` names the default files, results/PROGRAM.json and .svg.
-Plan parse_options(const std::string& program, int argc, const char* const* argv, Settings& settings,
-                   const Options& own = {});
-
-// The most batches in a run, and the most repetitions.
-inline constexpr std::int64_t max_batches = std::numeric_limits<std::int32_t>::max(), max_repeat = 1'000'000;
-
-// The names of the runs that a program does by default, with commas between them.
-inline constexpr const char* default_runs =
-    "immediate,batch,in-flight:1,in-flight:2,none,none:unbounded,none:first_ready";
-
-// The hidden option that sets `measured_run`.
-inline constexpr const char* measured_run_option = "--measured-run";
 
 }  // namespace asyncgrad::experiment

@@ -9,7 +9,7 @@
 
 #include "asyncgrad/experiment/command_line.h"
 #include "asyncgrad/experiment/measurement.h"
-#include "asyncgrad/experiment/settings.h"
+#include "asyncgrad/experiment/options.h"
 
 namespace asyncgrad::experiment {
 

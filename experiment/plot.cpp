@@ -105,7 +105,7 @@ bool report_picture(const std::string& obstacle, const std::string& file) {
   if (obstacle.empty()) {
     print("picture: {}\n", file);
   } else {
-    complain("no picture: {}\n", obstacle);
+    print_error("no picture: {}\n", obstacle);
   }
   return obstacle.empty();
 }

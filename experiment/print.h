@@ -21,7 +21,7 @@ void print(fmt::format_string<Args...> text, Args&&... args) {
 
 // Prints on standard error.
 template <class... Args>
-void complain(fmt::format_string<Args...> text, Args&&... args) {
+void print_error(fmt::format_string<Args...> text, Args&&... args) {
   write_error(fmt::format(text, std::forward<Args>(args)...));
 }
 

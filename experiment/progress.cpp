@@ -25,7 +25,7 @@ ProgressLine::~ProgressLine() {
   if (!on_terminal_) return;
   thread_.request_stop();
   thread_.join();
-  complain("{}", erase_line);
+  print_error("{}", erase_line);
 }
 
 void ProgressLine::show(const std::stop_token& stop) const {
@@ -33,8 +33,8 @@ void ProgressLine::show(const std::stop_token& stop) const {
   std::unique_lock lock(mutex);
   std::condition_variable_any never;
   while (!never.wait_for(lock, stop, std::chrono::milliseconds(100), [&] { return stop.stop_requested(); })) {
-    complain("{}{}: {} of {} batches queued, {} operations unfinished", erase_line, name_,
-             batch_.load(std::memory_order_relaxed), batches_, engine_figures().queued);
+    print_error("{}{}: {} of {} batches queued, {} operations unfinished", erase_line, name_,
+                batch_.load(std::memory_order_relaxed), batches_, engine_figures().queued);
   }
 }
 

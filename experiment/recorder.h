@@ -12,8 +12,8 @@
 #include "asyncgrad/core/memory.h"
 #include "asyncgrad/core/tensor.h"
 #include "asyncgrad/experiment/measurement.h"
-#include "asyncgrad/experiment/options.h"
 #include "asyncgrad/experiment/peak_resident.h"
+#include "asyncgrad/experiment/plan.h"
 #include "asyncgrad/experiment/progress.h"
 
 namespace asyncgrad::experiment {

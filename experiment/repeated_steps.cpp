@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,59 +10,53 @@
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/random.h"
 #include "asyncgrad/experiment/recorder.h"
+#include "asyncgrad/nn/listed_members.h"
 #include "asyncgrad/nn/value_text.h"
 
 namespace asyncgrad::experiment {
 
 namespace {
 
-// The members as they are now.
-class Members final : public nn::Members::Visitor {
- public:
-  explicit Members(const main_detail::Training& training) {
-    main_detail::ListedTraining listed{training};
-    nn::Members::visit(listed, *this);
-  }
+nn::ListedMembers members_of(const main_detail::Training& training) {
+  main_detail::ListedTraining listed{training};
+  return nn::ListedMembers(listed);
+}
 
-  void tensor(const std::string& path, Tensor& tensor) override { tensors_.emplace_back(path, tensor.detach()); }
-  void value(const std::string& path, nn::Value value) override { values_.emplace_back(path, value); }
-
-  // Their values, which later steps do not change.
-  struct Copy {
-    std::vector<std::pair<std::string, Tensor>> tensors;
-    std::vector<std::pair<std::string, std::string>> values;
-  };
-  Copy copy() const {
-    Copy copy;
-    for (const auto& [path, tensor] : tensors_) copy.tensors.emplace_back(path, tensor.clone());
-    for (const auto& [path, value] : values_) copy.values.emplace_back(path, nn::text_of(value));
-    return copy;
-  }
-  // Throws Error if other members are listed than those of the copy.
-  void assign(const Copy& copy) {
-    check_names(tensors_, copy.tensors);
-    check_names(values_, copy.values);
-    for (std::size_t i = 0; i < tensors_.size(); ++i) tensors_[i].second.copy_(copy.tensors[i].second);
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      nn::assign(values_[i].second, *nn::contents_of(copy.values[i].second, values_[i].second));
-    }
-  }
-
- private:
-  template <class Now, class Then>
-  static void check_names(const Now& now, const Then& then) {
-    bool are_same = now.size() == then.size();
-    for (std::size_t i = 0; are_same && i < now.size(); ++i) are_same = now[i].first == then[i].first;
-    if (are_same) return;
-    throw_error("experiment",
-                fmt::format("a checkpoint of the training could not be resumed: it lists {} members of a kind after a "
-                            "step, and {} others after two more",
-                            then.size(), now.size()));
-  }
-
-  std::vector<std::pair<std::string, Tensor>> tensors_;
-  std::vector<std::pair<std::string, nn::Value>> values_;
+// What members held, which later steps do not change.
+struct Copy {
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  std::vector<std::pair<std::string, std::string>> values;
 };
+
+Copy copy_of(const nn::ListedMembers& members) {
+  Copy copy;
+  for (const auto& [path, tensor] : members.tensors) copy.tensors.emplace_back(path, tensor.detach().clone());
+  for (const auto& [path, value] : members.values) copy.values.emplace_back(path, nn::text_of(value));
+  return copy;
+}
+
+template <class Now, class Then>
+void check_names(const Now& now, const Then& then) {
+  const auto is_same_name = [](const auto& a, const auto& b) { return a.first == b.first; };
+  if (std::equal(now.begin(), now.end(), then.begin(), then.end(), is_same_name)) return;
+  throw_error("experiment",
+              fmt::format("a checkpoint of the training could not be resumed: it lists {} members of a kind after a "
+                          "step, and {} others after two more",
+                          then.size(), now.size()));
+}
+
+// Throws Error if other members are listed than those of the copy.
+void assign(const nn::ListedMembers& members, const Copy& copy) {
+  check_names(members.tensors, copy.tensors);
+  check_names(members.values, copy.values);
+  for (std::size_t i = 0; i < copy.tensors.size(); ++i) {
+    members.tensors[i].second.detach().copy_(copy.tensors[i].second);
+  }
+  for (std::size_t i = 0; i < copy.values.size(); ++i) {
+    const nn::Value& value = members.values[i].second;
+    nn::assign(value, *nn::contents_of(copy.values[i].second, value));
+  }
+}
 
 // Makes two steps, and holds what they give.
 struct Steps {
@@ -78,10 +73,10 @@ struct Steps {
 }  // namespace
 
 void check_repeated_steps(const main_detail::Training& training) {
-  const Members::Copy copy = Members(training).copy();
+  const Copy copy = copy_of(members_of(training));
   const Generator random = default_generator();
   const Steps before(training);
-  Members(training).assign(copy);
+  assign(members_of(training), copy);
   default_generator() = random;
   const Steps again(training);
   if (before.first_loss == again.first_loss && before.rest == again.rest) return;

@@ -27,9 +27,9 @@ void print_reports(const std::stop_token& stop, const std::function<std::string(
     sigwait(&signals, &signal);  // ends at the latest when the destructor sends the signal to this thread
     if (stop.stop_requested()) return;
     try {
-      complain("{}\n", report());
+      print_error("{}\n", report());
     } catch (const std::exception& error) {
-      complain("no report: {}\n", error.what());
+      print_error("no report: {}\n", error.what());
     }
   }
 }
@@ -45,7 +45,7 @@ ReportOnSignal::ReportOnSignal(std::function<std::string()> report) {
   try {
     thread_ = std::jthread([report = std::move(report)](const std::stop_token& stop) { print_reports(stop, report); });
   } catch (const std::system_error& error) {
-    complain("SIGUSR1 will print no report: {}\n", error.what());
+    print_error("SIGUSR1 will print no report: {}\n", error.what());
   }
   sigaddset(&before, SIGUSR1);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

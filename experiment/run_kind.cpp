@@ -48,7 +48,7 @@ void set_size(RunKind& run, std::string_view option, std::string_view text) {
 }
 
 void set_budget(RunKind& run, std::string_view option, std::string_view text) {
-  if (text == "auto") {
+  if (text == "automatic" || text == "auto") {
     run.budget = MemoryBudget::automatic();
   } else if (text == "unbounded") {
     run.budget = MemoryBudget::unbounded();
@@ -56,7 +56,7 @@ void set_budget(RunKind& run, std::string_view option, std::string_view text) {
     set_size(run, option, text);
   } else {
     reject(option, text,
-           "a number of bytes (1000000, 64MiB), a percentage of the serial peak (50%), auto or unbounded");
+           "a number of bytes (1000000, 64MiB), a percentage of the serial peak (50%), automatic or unbounded");
   }
 }
 
@@ -100,7 +100,7 @@ RunKind own_run(const std::optional<std::string>& barrier, const std::optional<s
   std::string_view rest;
   RunKind run = parse_barrier("--barrier", barrier.value_or("none"), rest);
   if (!rest.empty()) reject("--barrier", *barrier, "batch, none or in-flight:K");
-  set_budget(run, "--memory-budget", budget.value_or("auto"));
+  set_budget(run, "--memory-budget", budget.value_or("automatic"));
   run.schedule = parse_schedule(schedule.value_or("oldest_first"));
   run.recompute = recompute;
   const bool automatic = run.budget.is_automatic() && !run.budget_share;

@@ -28,12 +28,12 @@ int status_of(const std::string& program, const std::function<int(const std::str
   try {
     return body(program);
   } catch (const BadInput& error) {
-    complain("{}: {}\nSee {} --help.\n", program, error.what(), program);
+    print_error("{}: {}\nSee {} --help.\n", program, error.what(), program);
     return 2;
   } catch (const std::exception& error) {
-    complain("{}: {}\n", program, error.what());
+    print_error("{}: {}\n", program, error.what());
   } catch (...) {
-    complain("{}: an unknown error occurred\n", program);
+    print_error("{}: an unknown error occurred\n", program);
   }
   return 1;
 }
@@ -49,7 +49,7 @@ int run_main(int argc, char** argv, const std::function<int(const std::string& p
   const int status = status_of(program, body);
   const std::string failure = output_failure();
   if (failure.empty()) return status;
-  complain("{}: standard output could not be written: {}\n", program, failure);
+  print_error("{}: standard output could not be written: {}\n", program, failure);
   return status == 0 ? 1 : status;
 }
 

@@ -94,7 +94,7 @@ void train(const Run& run, const main_detail::Training& training, Recorder& reco
     file.finish();
   } catch (const std::exception& error) {
     if (!failure) throw;
-    complain("{}\n", error.what());
+    print_error("{}\n", error.what());
   }
   if (failure) std::rethrow_exception(failure);
 }

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "asyncgrad/experiment/main.h"
-#include "asyncgrad/experiment/options.h"
+#include "asyncgrad/experiment/plan.h"
 #include "asyncgrad/experiment/recorder.h"
 
 namespace asyncgrad::experiment {

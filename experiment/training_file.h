@@ -6,7 +6,7 @@
 #include <string>
 
 #include "asyncgrad/experiment/main.h"
-#include "asyncgrad/experiment/options.h"
+#include "asyncgrad/experiment/plan.h"
 #include "asyncgrad/nn/checkpoint.h"
 
 namespace asyncgrad::experiment {

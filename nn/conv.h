@@ -12,9 +12,12 @@
 
 namespace asyncgrad::nn {
 
+// What the options mean, and their defaults, is said in autograd/conv.h.
 struct Conv2dOptions {
-  Size2d stride = 1, padding = 0, dilation = 1;
-  std::int64_t groups = 1;
+  Size2d stride = asyncgrad::Conv2dOptions{}.stride;
+  Size2d padding = asyncgrad::Conv2dOptions{}.padding;
+  Size2d dilation = asyncgrad::Conv2dOptions{}.dilation;
+  std::int64_t groups = asyncgrad::Conv2dOptions{}.groups;
   bool bias = true;                          // the bias starts with zeros
   Initialiser initialiser = xavier_uniform;  // of a matrix (I / groups h w, O): the weight before it is transposed
   DType dtype = default_dtype();
@@ -48,7 +51,10 @@ struct Conv2d {
 };
 
 struct Conv1dOptions {
-  std::int64_t stride = 1, padding = 0, dilation = 1, groups = 1;
+  std::int64_t stride = asyncgrad::Conv1dOptions{}.stride;
+  std::int64_t padding = asyncgrad::Conv1dOptions{}.padding;
+  std::int64_t dilation = asyncgrad::Conv1dOptions{}.dilation;
+  std::int64_t groups = asyncgrad::Conv1dOptions{}.groups;
   bool bias = true;
   Initialiser initialiser = xavier_uniform;  // of a matrix (I / groups k, O)
   DType dtype = default_dtype();
@@ -77,8 +83,11 @@ struct Conv1d {
 };
 
 struct ConvTranspose2dOptions {
-  Size2d stride = 1, padding = 0, output_padding = 0, dilation = 1;
-  std::int64_t groups = 1;
+  Size2d stride = asyncgrad::ConvTranspose2dOptions{}.stride;
+  Size2d padding = asyncgrad::ConvTranspose2dOptions{}.padding;
+  Size2d output_padding = asyncgrad::ConvTranspose2dOptions{}.output_padding;
+  Size2d dilation = asyncgrad::ConvTranspose2dOptions{}.dilation;
+  std::int64_t groups = asyncgrad::ConvTranspose2dOptions{}.groups;
   bool bias = true;                          // the bias starts with zeros
   Initialiser initialiser = xavier_uniform;  // of a matrix (O / groups h w, I): that of the convolution it transposes
   DType dtype = default_dtype();
@@ -109,7 +118,11 @@ struct ConvTranspose2d {
 };
 
 struct ConvTranspose1dOptions {
-  std::int64_t stride = 1, padding = 0, output_padding = 0, dilation = 1, groups = 1;
+  std::int64_t stride = asyncgrad::ConvTranspose1dOptions{}.stride;
+  std::int64_t padding = asyncgrad::ConvTranspose1dOptions{}.padding;
+  std::int64_t output_padding = asyncgrad::ConvTranspose1dOptions{}.output_padding;
+  std::int64_t dilation = asyncgrad::ConvTranspose1dOptions{}.dilation;
+  std::int64_t groups = asyncgrad::ConvTranspose1dOptions{}.groups;
   bool bias = true;
   Initialiser initialiser = xavier_uniform;  // of a matrix (O / groups k, I)
   DType dtype = default_dtype();

@@ -43,10 +43,7 @@ Dense::Dense(std::int64_t in_features, std::int64_t out_features, Activation act
 Tensor Dense::operator()(const Arg& x) const {
   const Shape& shape = layer_detail::shape_of("Dense", x);
   if (shape.rank() == 0 || shape[-1] != weight.size(0)) throw_shapes(shape, weight.shape());
-  if (shape.rank() == 2) return dense(x, weight, bias, activation);
-  const Location& where = x.where();
-  const Tensor rows = x->reshape({shape.numel() / weight.size(0), weight.size(0)}, where);
-  return dense(Arg(rows, where), weight, bias, activation).reshape(shape.with(-1, weight.size(1)), where);
+  return dense(x, weight, bias, activation);
 }
 
 void Dense::members(Members& m) {

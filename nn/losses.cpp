@@ -215,7 +215,7 @@ Tensor cosine_similarity(const Arg& x, const Arg& y, const CosineOptions& option
     if (!(*tensor)->defined()) detail::throw_undefined(name);
     check_floating(name, operand, *tensor);
   }
-  (x->rank() < y->rank() ? y : x)->shape().checked_axis(options.axis);
+  checked_axis(name, (x->rank() < y->rank() ? y : x)->shape(), options.axis);
   const Location where = x.where();
   const auto at = [&](const Tensor& tensor) { return Arg(tensor, where); };
   losses_detail::check_types(name, "x", x, "y", y);

@@ -8,8 +8,8 @@
 
 namespace asyncgrad::nn {
 
-// running <- keep running + weight value, in place, without a history: how a layer goes on with a running statistic, such
-// as a mean over batches, of which `value`, of the same shape and type, is that of the batch. Queued; may wait for room.
+// running <- keep running + weight value, in place and without a history. `value` is the statistic of one batch, such as
+// its mean, with the shape and type of `running`. Queued; may wait for room.
 // Takes a const handle, as all calls of layers are const, and yet updates the values, which a copy of the handle shares.
 // A batch that could not be computed leaves them unchanged. A layer calls it only where is_recomputing() is false. Throws
 // Error for other shapes or types.

@@ -21,9 +21,8 @@ struct AdadeltaOptions {
 // the form of PyTorch.) The first steps are short: about lr sqrt(epsilon / (1 - rho)).
 class Adadelta : public Optimizer {
  public:
-  // Keeps handles of the parameters and queues the initial s and u of each; may wait for room. Throws Error without
-  // parameters, if one requires no gradient or is the result of an operation, if two share their values, and for
-  // options that make no sense: the numbers must be finite and not negative, rho less than 1.
+  // Keeps handles of the parameters and queues the initial s and u of each; may wait for room. Throws Error as
+  // every optimiser does (optimizer.h), and unless the options are finite and not negative, and rho less than 1.
   explicit Adadelta(std::vector<Tensor> parameters, AdadeltaOptions options = {}, Location where = Location::current());
   // Adds parameters with options of their own. Waits and throws as the constructor does.
   void add_group(std::vector<Tensor> parameters, AdadeltaOptions options = {}, Location where = Location::current());

@@ -20,9 +20,8 @@ struct AdagradOptions {
 // form of PyTorch. A schedule does what lr_decay does there.)
 class Adagrad : public Optimizer {
  public:
-  // Keeps handles of the parameters and queues the initial s of each; may wait for room. Throws Error without
-  // parameters, if one requires no gradient or is the result of an operation, if two share their values, and for
-  // options that are not finite or are negative.
+  // Keeps handles of the parameters and queues the initial s of each; may wait for room. Throws Error as
+  // every optimiser does (optimizer.h), and unless the options are finite and not negative.
   explicit Adagrad(std::vector<Tensor> parameters, AdagradOptions options = {}, Location where = Location::current());
   // Adds parameters with options of their own. Waits and throws as the constructor does.
   void add_group(std::vector<Tensor> parameters, AdagradOptions options = {}, Location where = Location::current());

@@ -15,10 +15,10 @@ struct AdamOptions {
   double weight_decay = 0;
 };
 struct AdamWOptions {
-  double lr = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
+  double lr = AdamOptions{}.lr;
+  double beta1 = AdamOptions{}.beta1;
+  double beta2 = AdamOptions{}.beta2;
+  double epsilon = AdamOptions{}.epsilon;
   double weight_decay = 1e-2;
 };
 
@@ -30,9 +30,8 @@ struct AdamWOptions {
 // gradient and the update does not fail.
 class Adam : public Optimizer {
  public:
-  // Keeps handles of the parameters and queues the initial m, v and t of each; may wait for room. Throws Error without
-  // parameters, if one requires no gradient or is the result of an operation, if two share their values, and for
-  // options that make no sense: the numbers must be finite and not negative, the betas less than 1.
+  // Keeps handles of the parameters and queues the initial m, v and t of each; may wait for room. Throws Error as
+  // every optimiser does (optimizer.h), and unless the options are finite and not negative, and the betas less than 1.
   explicit Adam(std::vector<Tensor> parameters, AdamOptions options = {}, Location where = Location::current());
   // Adds parameters with options of their own. Waits and throws as the constructor does.
   void add_group(std::vector<Tensor> parameters, AdamOptions options = {}, Location where = Location::current());

@@ -20,9 +20,8 @@ struct LionOptions {
 // by lr, so that the learning rate is 3 to 10 times smaller than AdamW's, and the decay as many times larger.
 class Lion : public Optimizer {
  public:
-  // Keeps handles of the parameters and queues the initial m of each; may wait for room. Throws Error without
-  // parameters, if one requires no gradient or is the result of an operation, if two share their values, and for
-  // options that make no sense: the numbers must be finite and not negative, the betas less than 1.
+  // Keeps handles of the parameters and queues the initial m of each; may wait for room. Throws Error as
+  // every optimiser does (optimizer.h), and unless the options are finite and not negative, and the betas less than 1.
   explicit Lion(std::vector<Tensor> parameters, LionOptions options = {}, Location where = Location::current());
   // Adds parameters with options of their own. Waits and throws as the constructor does.
   void add_group(std::vector<Tensor> parameters, LionOptions options = {}, Location where = Location::current());

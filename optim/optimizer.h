@@ -28,6 +28,9 @@ namespace asyncgrad::optim {
 // For a Checkpoint it lists its state as members, as a layer does: for each group the learning rate and the tensors
 // beside each parameter, "0.lr", "0.velocities.3". All other options come from the program. A copy shares parameters
 // and state. One thread at a time may use an optimiser.
+//
+// Constructors and add_group() throw Error without parameters, if one requires no gradient or is the result of an
+// operation, and if two share their values or one is in the optimiser already.
 class Optimizer {
  public:
   virtual ~Optimizer();

@@ -27,9 +27,8 @@ struct RMSpropOptions {
 class RMSprop : public Optimizer {
  public:
   // Keeps handles of the parameters and queues the initial v, m and b of each, as far as the options want them; may
-  // wait for room. Throws Error without parameters, if one requires no gradient or is the result of an operation, if
-  // two share their values, and for options that make no sense: the numbers must be finite and not negative, alpha less
-  // than 1.
+  // wait for room. Throws Error as every optimiser does (optimizer.h), and unless the options are finite and not
+  // negative, and alpha less than 1.
   explicit RMSprop(std::vector<Tensor> parameters, RMSpropOptions options = {}, Location where = Location::current());
   // Adds parameters with options of their own. Waits and throws as the constructor does.
   void add_group(std::vector<Tensor> parameters, RMSpropOptions options = {}, Location where = Location::current());

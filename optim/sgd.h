@@ -21,8 +21,7 @@ struct SGDOptions {
 class SGD : public Optimizer {
  public:
   // Keeps handles of the parameters and, with momentum, queues the initial v of each; may wait for room. Throws Error
-  // without parameters, if one requires no gradient or is the result of an operation, if two share their values, and
-  // for options that make no sense: the numbers must be finite and not negative, and nesterov needs momentum.
+  // as every optimiser does (optimizer.h), and unless the options are finite and not negative; nesterov needs momentum.
   explicit SGD(std::vector<Tensor> parameters, SGDOptions options = {}, Location where = Location::current());
   // Adds parameters with options of their own. Waits and throws as the constructor does.
   void add_group(std::vector<Tensor> parameters, SGDOptions options = {}, Location where = Location::current());

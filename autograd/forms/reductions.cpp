@@ -31,12 +31,6 @@ AxisGroup last_group(const Shape& shape, AxisMask axes) {
 
 }  // namespace
 
-int checked_axis(const char* operation, const Shape& shape, int axis) {
-  const int rank = shape.rank();
-  if (axis < -rank || axis >= rank) throw_no_axis(operation, shape, axis);
-  return shape.checked_axis(axis);
-}
-
 int checked_new_axis(const char* operation, const Shape& shape, int axis) {
   const int rank = shape.rank() + 1, place = axis < 0 ? axis + rank : axis;
   if (place < 0 || place >= rank)

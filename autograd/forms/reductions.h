@@ -36,8 +36,6 @@ Tensor sum_of_booleans(const Tensor& x, AxisMask axes, const Shape& shape, DType
 // The sum of the squares of x, likewise.
 Tensor sum_of_squares(const Tensor& x, AxisMask axes, const Shape& shape, Location where);
 
-// The axis counted from the front. Throws Error for an axis that does not exist.
-int checked_axis(const char* operation, const Shape& shape, int axis);
 // The place, counted from the front, of a new axis in `shape`. Throws Error if there is no such place.
 int checked_new_axis(const char* operation, const Shape& shape, int axis);
 // `shape` with one more axis, at that place.

@@ -2,14 +2,15 @@
 #include <algorithm>
 #include <array>
 
-#include "asyncgrad/autograd/conv.h"
 #include "asyncgrad/autograd/copy.h"
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/elementwise/apply.h"
 #include "asyncgrad/autograd/indexing.h"
+#include "asyncgrad/autograd/interpolate.h"
 #include "asyncgrad/autograd/networks/windows.h"
 #include "asyncgrad/autograd/shape.h"
+#include "asyncgrad/autograd/size2d.h"
 #include "asyncgrad/autograd/tape/operands.h"
 
 namespace asyncgrad {

@@ -233,6 +233,13 @@ Tensor fused_dense(const Arg& x, const Arg& weight, const Tensor& bias, Activati
   return y;
 }
 
+Tensor dense_of_rows(const Arg& x, const Arg& weight, const Tensor& bias, Activation activation) {
+  if (activation == nullptr) return fused_dense(x, weight, bias, ActivationKind::none);
+  if (activation == &relu) return fused_dense(x, weight, bias, ActivationKind::relu);
+  const Tensor z = fused_dense(x, weight, bias, ActivationKind::none);
+  return activation(Arg(z, x.where()));
+}
+
 }  // namespace
 
 Tensor matmul(const Arg& x, const Arg& w, MatmulOptions options) {
@@ -244,10 +251,13 @@ Tensor matmul(const Arg& x, const Arg& w, MatmulOptions options) {
 }
 
 Tensor dense(const Arg& x, const Arg& weight, const Tensor& bias, Activation activation) {
-  if (activation == nullptr) return fused_dense(x, weight, bias, ActivationKind::none);
-  if (activation == &relu) return fused_dense(x, weight, bias, ActivationKind::relu);
-  const Tensor z = fused_dense(x, weight, bias, ActivationKind::none);
-  return activation(Arg(z, x.where()));
+  const Shape &shape = checked_operand(x, "dense").shape, &matrix = checked_operand(weight, "dense").shape;
+  if (shape.rank() == 2 || shape.rank() == 0 || matrix.rank() != 2 || shape[-1] != matrix[0]) {
+    return dense_of_rows(x, weight, bias, activation);
+  }
+  const Location& where = x.where();
+  const Tensor rows = x->reshape({shape.numel(0, shape.rank() - 1), matrix[0]}, where);
+  return dense_of_rows(Arg(rows, where), weight, bias, activation).reshape(shape.with(-1, matrix[1]), where);
 }
 
 }  // namespace asyncgrad

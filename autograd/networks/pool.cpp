@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
-#include "asyncgrad/autograd/conv.h"
 #include "asyncgrad/autograd/creation.h"
 #include "asyncgrad/autograd/forms/parts.h"
 #include "asyncgrad/autograd/indexing.h"
 #include "asyncgrad/autograd/networks/windows.h"
+#include "asyncgrad/autograd/pool.h"
 #include "asyncgrad/autograd/shape.h"
+#include "asyncgrad/autograd/size2d.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/autograd/tape/operation_node.h"
 #include "asyncgrad/core/engine/submit.h"

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "asyncgrad/autograd/conv.h"
+#include "asyncgrad/autograd/interpolate.h"
+#include "asyncgrad/autograd/pool.h"
 
 namespace asyncgrad::detail {
 

@@ -1,4 +1,6 @@
 #include "asyncgrad/autograd/custom.h"
+#include "asyncgrad/autograd/source.h"
+#include "asyncgrad/autograd/with_gradient.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "asyncgrad/autograd/custom.h"
+#include "asyncgrad/autograd/with_gradient.h"
 
 namespace asyncgrad {
 

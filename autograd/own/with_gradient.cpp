@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include "asyncgrad/autograd/custom.h"
 #include "asyncgrad/autograd/own/own_gradients.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/autograd/tape/operation_node.h"
+#include "asyncgrad/autograd/with_gradient.h"
 #include "asyncgrad/core/error.h"
 #include "asyncgrad/core/origin/kept_name.h"
 

@@ -7,6 +7,7 @@
 #include "asyncgrad/autograd/forms/reductions.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/autograd/tape/operation_node.h"
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/engine/submit.h"
 
 namespace asyncgrad {

@@ -1,6 +1,7 @@
 // x(…): indices of several axes at once.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -99,7 +100,9 @@ class Selecting {
     const bool exists = is_back ? (end >= 0 || !index.end()) && end <= begin && begin < extent
                                 : begin >= 0 && begin <= end && end <= extent;
     if (!exists || (begin < 0 && index.begin())) fail(index);
-    const std::int64_t distance = is_back ? begin - end : end - begin, stride = is_back ? -step : step;
+    // A longer step takes one element, too, and its products might overflow.
+    const std::int64_t longest = std::max<std::int64_t>(extent, 1), distance = is_back ? begin - end : end - begin;
+    const std::int64_t stride = is_back ? -std::max(step, -longest) : std::min(step, longest);
     const std::int64_t count = detail::divided_up(distance, stride);
     if (is_back) {
       const std::int64_t last = count == 0 ? begin + 1 : begin - (count - 1) * stride;

@@ -10,6 +10,7 @@
 #include "asyncgrad/autograd/forms/strided.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/autograd/tape/operation_node.h"
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
 
 namespace asyncgrad {

@@ -3,7 +3,9 @@
 
 #include "asyncgrad/autograd/forms/reductions.h"
 #include "asyncgrad/autograd/indexing.h"
+#include "asyncgrad/autograd/sort.h"
 #include "asyncgrad/autograd/tape/operands.h"
+#include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 

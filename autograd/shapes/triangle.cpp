@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "asyncgrad/autograd/indexing.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/autograd/tape/operation_node.h"
+#include "asyncgrad/autograd/triangle.h"
 #include "asyncgrad/core/engine/submit.h"
 #include "asyncgrad/core/error.h"
 

@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "asyncgrad/autograd/indexing.h"
 #include "asyncgrad/autograd/selection.h"
+#include "asyncgrad/autograd/sort.h"
 #include "asyncgrad/core/backend/place_table.h"
 #include "asyncgrad/core/backend/sort_order.h"
 #include "asyncgrad/core/error.h"

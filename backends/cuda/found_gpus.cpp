@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "asyncgrad/core/wait_hooks.h"
+#include "asyncgrad/core/forks.h"
 
 namespace asyncgrad::detail::cuda {
 

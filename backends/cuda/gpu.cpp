@@ -11,7 +11,7 @@
 #include "asyncgrad/core/backend/device_queue.h"
 #include "asyncgrad/core/device.h"
 #include "asyncgrad/core/error.h"
-#include "asyncgrad/core/wait_hooks.h"
+#include "asyncgrad/core/forks.h"
 
 namespace asyncgrad::detail::cuda {
 

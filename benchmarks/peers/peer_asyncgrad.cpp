@@ -42,9 +42,9 @@ Run training(const nn::Sequential& net, Loss loss_of, Draw draw) {
     for (int i = 0; i < units; ++i) {
       const Batch batch = draw();
       const Tensor loss = mean(loss_of(net(batch.x), batch.y));
-      sgd->zero_grad();
       loss.backward();
       sgd->step();
+      sgd->zero_grad();
     }
   };
 }

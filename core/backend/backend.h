@@ -21,7 +21,7 @@ class MemorySource;
 // There is one for each kind of device. make_backend fills it once, and it is constant from then on.
 struct Backend {
   const char* name = "";
-  std::array<Kernel, op_count> kernels{};  // elementwise is not here but:
+  std::array<Kernel, op_count> kernels{};  // by Op; elementwise operations have theirs below, by formula
   std::array<Kernel, formulas::count> elementwise{};
   // The first prepares the calling thread for running kernels (default rounding). The second undoes that, given what
   // the first returned; 0 stands for nothing to undo.

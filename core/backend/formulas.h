@@ -12,9 +12,8 @@
 // flush gives 0 for a subnormal number: some processors take a hundred times as long for products with these.
 // floor_divide and remainder are Python's // and %; of integers both are 0 where the divisor is 0.
 //
-// To add an elementwise operation: a row for the function, a row for its derivative, both also in `Formulas`, and in
-// autograd/elementwise/derivatives.h whose gradient it is. Gradient rows take dy, the gradient of the result, last and
-// return the gradient of one input.
+// Gradient rows take dy, the gradient of the result, last and return the gradient of one input. CONTRIBUTING.md says how
+// to add a function.
 #pragma once
 
 #include <tuple>

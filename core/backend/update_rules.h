@@ -10,7 +10,7 @@
 //   apply         the formula: from the gradient, the parameter and its states their new values, in this order
 // The formula is written over the Math of formulas.h.
 //
-// To add a rule: a row, in `Rules` too, and the class of the optimiser in optim/. No backend has to know it.
+// No backend has to know a rule. CONTRIBUTING.md says how to add one.
 #pragma once
 
 #include <array>

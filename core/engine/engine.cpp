@@ -17,6 +17,7 @@
 #include "asyncgrad/core/engine/report.h"
 #include "asyncgrad/core/engine/run/execution.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/forks.h"
 #include "asyncgrad/core/memory/planner.h"
 #include "asyncgrad/core/sync/fork_locks.h"
 #include "asyncgrad/core/sync/malloc_room.h"

@@ -141,7 +141,7 @@ void Demo::save(const std::function<void()>& write) {
   try {
     write();
   } catch (const ag::Error& error) {
-    complain("{}: {}\n", name_, error.parts().message);
+    print_error("{}: {}\n", name_, error.parts().message);
     failed_ = true;
   }
 }

@@ -33,7 +33,8 @@ Options parse(int argc, const char* const* argv) {
   option("--data", "FILE", data, "Read the images from this file: a line has 64 pixels from 0 to 16 and a digit",
          options.data);
   option("--device", "DEVICE", device, "The device that computes", options.device);
-  option("--math", "MODE", math, "Products read their operands as float32 or rounded to bf16", options.math);
+  option("--math", "MODE", math, "Products read their operands as float32, or rounded to bf16, or on a GPU to tf32",
+         options.math);
   line.option("--json", "FILE", json, "Write the results to this file, as JSON");
   options.help = line.parse(argc, argv);
   if (!options.help.empty()) return options;

@@ -5,7 +5,7 @@
 
 namespace support {
 
-using asyncgrad::experiment::complain;
 using asyncgrad::experiment::print;
+using asyncgrad::experiment::print_error;
 
 }  // namespace support

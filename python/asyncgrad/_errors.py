@@ -29,8 +29,9 @@ class Error(RuntimeError):
 class Warning(UserWarning):  # noqa: A001
     """What a program is warned of at its line, once: it runs, but hardly does what it was written for.
 
-    Dropout is on in what looks like evaluation, a loss broadcasts predictions against all labels, or no parameter of an
-    optimiser gets a gradient. asyncgrad.set_warnings(False) switches these off, as do filters of the module warnings.
+    Dropout is on in what looks like evaluation, a loss broadcasts predictions against all labels, no parameter of an
+    optimiser gets a gradient, or a tape that is kept makes each step compute values again (recompute_to_fit).
+    asyncgrad.set_warnings(False) switches these off, as do filters of the module warnings.
     """
 
 

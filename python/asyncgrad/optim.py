@@ -3,7 +3,7 @@
     sgd = ag.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
     schedule = ag.optim.Schedule(sgd, ag.optim.warm_up(100, ag.optim.cosine(1000)))
     for ...:
-        sgd.zero_grad(); loss.backward(); sgd.step(); schedule.step()
+        loss.backward(); sgd.step(); sgd.zero_grad(); schedule.step()
 """
 from ._core import Optimizer, Plateau, Schedule, WeightAverage, clip_norm, cosine, one_cycle, steps, warm_up
 from ._signature import Signature

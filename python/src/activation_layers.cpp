@@ -1,7 +1,9 @@
 // Activations as layers: a row each.
 #include <string_view>
 
+#include "call.h"
 #include "layer.h"
+#include "module.h"
 
 namespace asyncgrad::python {
 

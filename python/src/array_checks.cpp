@@ -1,5 +1,8 @@
 #include "array_checks.h"
 
+#include "conversion.h"
+#include "errors.h"
+
 #include <string>
 
 namespace asyncgrad::python {
@@ -61,6 +64,21 @@ void check_large_numbers(nb::handle array, DType dtype) {
       if (number < limits.attr("min") || number > limits.attr("max")) throw_out_of_bounds(number, dtype);
     }
   }
+}
+
+void check_aligned(const void* data, DType dtype) {
+  if (reinterpret_cast<std::uintptr_t>(data) % size_bytes(dtype) == 0) return;
+  throw_value_error("only memory that is aligned to its elements can be shared, " + std::to_string(size_bytes(dtype)) +
+                    " bytes for " + name(dtype) + "; array() copies it");
+}
+
+void check_truths(const void* data, DType dtype, const Shape& shape) {
+  const std::span bytes(static_cast<const std::uint8_t*>(data),
+                        dtype == boolean ? static_cast<std::size_t>(shape.numel()) : 0);
+  const auto other = std::ranges::find_if(bytes, [](std::uint8_t byte) { return byte > 1; });
+  if (other == bytes.end()) return;
+  throw_value_error("only bools that are stored as 0 and 1 can be shared, and one is " + std::to_string(*other) +
+                    "; array() copies them");
 }
 
 }  // namespace asyncgrad::python

@@ -1,7 +1,8 @@
-// The checks of array() and from_numpy() on objects of Python and NumPy.
+// The checks on objects of Python and NumPy that become tensors, and on memory that is shared with them.
 #pragma once
 
-#include "binding.h"
+#include "asyncgrad/asyncgrad.h"
+#include "nb.h"
 
 namespace asyncgrad::python {
 
@@ -17,5 +18,9 @@ void check_bounds(nb::handle array, DType dtype);
 // The same for numbers of Python that are objects to NumPy, as one of them fits into none of its integer types, and for a
 // floating type ValueError. Passes over an array of other objects.
 void check_large_numbers(nb::handle array, DType dtype);
+// Throws ValueError unless the memory is aligned to its elements: kernels read whole ones at a time.
+void check_aligned(const void* data, DType dtype);
+// Throws ValueError for bools that are not stored as 0 or 1.
+void check_truths(const void* data, DType dtype, const Shape& shape);
 
 }  // namespace asyncgrad::python

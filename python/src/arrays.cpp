@@ -8,11 +8,19 @@
 #include <vector>
 
 #include "array_checks.h"
+#include "arrays.h"
 #include "asyncgrad/core/host_memory.h"
 #include "asyncgrad/core/wait_hooks.h"
-#include "binding.h"
+#include "call.h"
+#include "callbacks.h"
+#include "conversion.h"
+#include "dtypes.h"
+#include "errors.h"
 #include "exports.h"
 #include "functions.h"
+#include "module.h"
+#include "python_object.h"
+#include "tensor.h"
 #include "thread_end.h"
 
 namespace asyncgrad::python {
@@ -252,12 +260,6 @@ Tensor array_copy(nb::handle object, nb::handle dtype, Device device) {
   return Tensor::from_bytes(buffer.data(), static_cast<std::size_t>(shape.numel()), wanted, shape, device, where);
 }
 
-void check_aligned(const void* data, DType dtype) {
-  if (reinterpret_cast<std::uintptr_t>(data) % size_bytes(dtype) == 0) return;
-  throw_value_error("only memory that is aligned to its elements can be shared, " + std::to_string(size_bytes(dtype)) +
-                    " bytes for " + name(dtype) + "; array() copies it");
-}
-
 // Operations write into tensors, and read their elements one after the other.
 void check_flags(nb::handle array) {
   const nb::object flags = array.attr("flags");
@@ -299,15 +301,6 @@ Tensor from_buffer(nb::handle object) {
   check_truths(buffer.data(), *dtype, shape);
   const HeldObject held(kept_memory(array));
   return from_host_memory(buffer.data(), *dtype, shape, [held] {});
-}
-
-void check_truths(const void* data, DType dtype, const Shape& shape) {
-  const std::span bytes(static_cast<const std::uint8_t*>(data),
-                        dtype == boolean ? static_cast<std::size_t>(shape.numel()) : 0);
-  const auto other = std::ranges::find_if(bytes, [](std::uint8_t byte) { return byte > 1; });
-  if (other == bytes.end()) return;
-  throw_value_error("only bools that are stored as 0 and 1 can be shared, and one is " + std::to_string(*other) +
-                    "; array() copies them");
 }
 
 nb::object numpy_view(void* data, DType dtype, const Shape& shape, nb::handle owner, bool writable) {

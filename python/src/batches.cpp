@@ -2,7 +2,16 @@
 #include "batches.h"
 
 #include "asyncgrad/core/wait_hooks.h"
+#include "call.h"
+#include "callbacks.h"
+#include "conversion.h"
+#include "custom.h"
+#include "dtypes.h"
+#include "errors.h"
+#include "module.h"
+#include "python_object.h"
 #include "rows.h"
+#include "tensor.h"
 #include "values.h"
 
 namespace asyncgrad::python {

@@ -5,7 +5,8 @@
 #include <memory>
 #include <optional>
 
-#include "binding.h"
+#include "asyncgrad/asyncgrad.h"
+#include "python_object.h"
 
 namespace asyncgrad::python {
 

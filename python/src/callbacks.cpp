@@ -7,9 +7,11 @@
 #include <memory>
 #include <thread>
 
+#include "asyncgrad/core/forks.h"
 #include "asyncgrad/core/wait_hooks.h"
-#include "binding.h"
+#include "callbacks.h"
 #include "dropped_objects.h"
+#include "module.h"
 #include "thread_end.h"
 
 namespace asyncgrad::python {

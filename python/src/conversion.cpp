@@ -6,7 +6,11 @@
 #include <numeric>
 #include <utility>
 
-#include "binding.h"
+#include "arrays.h"
+#include "call.h"
+#include "conversion.h"
+#include "errors.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 
@@ -125,7 +129,7 @@ Shape shape_of_args(const nb::args& args) {
   return shape_from(args);
 }
 
-Extents tuple_of(const Shape& shape) {
+ExtentTuple tuple_of(const Shape& shape) {
   PyObject* const tuple = PyTuple_New(shape.rank());
   for (int i = 0; i < shape.rank(); ++i) PyTuple_SetItem(tuple, i, PyLong_FromLongLong(shape[i]));
   return nb::steal<nb::tuple>(tuple);
@@ -244,6 +248,12 @@ Tensor tensor_beside(const Tensor& other, nb::handle object) {
 
 void check_holds_number(const Scalar& number, DType dtype, const char* operation) {
   if (!(number.is_integer() && is_floating(dtype))) number.check_fits(dtype, operation);
+}
+
+Generator* generator_from(nb::handle object, const char* function) {
+  if (object.is_none()) return nullptr;
+  if (nb::isinstance<Generator>(object)) return nb::cast<Generator*>(object);
+  throw_type_error(std::string("[") + function + "] generator must be a Generator, got " + repr_of(object));
 }
 
 std::int64_t whole_part(double number) {

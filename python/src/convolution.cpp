@@ -1,5 +1,8 @@
 // Convolutions: autograd/conv.h.
+#include "call.h"
+#include "conversion.h"
 #include "functions.h"
+#include "module.h"
 #include "rows.h"
 
 namespace asyncgrad::python {
@@ -57,9 +60,8 @@ void bind_transposed_convolutions(nb::module_& m) {
       nb::arg("padding") = shown(of_planes.padding), nb::arg("output_padding") = shown(of_planes.output_padding),
       nb::arg("groups") = of_planes.groups, nb::arg("dilation") = shown(of_planes.dilation),
       "The transposed convolution: x (N, C, H, W), weight (C, O / groups, h, w), bias (O) -> (N, O, P, Q), P = (H - 1) "
-      "stride - 2 padding + dilation (h - 1) + output_padding + 1, and Q the same of W and w. Sizes are numbers or "
-      "pairs "
-      "(height, width).");
+      "stride - 2 padding + dilation (h - 1) + output_padding + 1, and Q the same of W and w. Sizes are numbers "
+      "or pairs (height, width).");
   const ConvTranspose1dOptions of_lines;
   m.def(
       "conv_transpose1d",

@@ -1,9 +1,14 @@
 // Copies: in another type, on another device, into a tensor that exists.
+#include "call.h"
+#include "conversion.h"
+#include "dtypes.h"
 #include "functions.h"
+#include "module.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 
-void bind_copies(nb::module_& m, TensorClass& c) {
+void bind_copies(TensorClass& c) {
   const auto copied = [](Handle x) {
     const Call call(x);
     return call.result(clone(call.arg(tensor_in(x.ptr()))));
@@ -62,20 +67,6 @@ void bind_copies(nb::module_& m, TensorClass& c) {
   c.def(
       "is_pinned", [](Handle x) { return is_pinned(tensor_in(x.ptr())); },
       "Whether pin_memory() has made the memory of the values.");
-  m.def(
-      "parameter",
-      [](Handle value) -> TensorObject {
-        Tensor tensor = tensor_in(value.ptr());
-        return nb::steal(new_object(parameter(std::move(tensor), here()), Py_TYPE(value.ptr())));
-      },
-      nb::arg("value"), "The same tensor, made a leaf whose gradient is wanted.");
-  m.def(
-      "reduce_add",
-      [](Handle inputs, Handle device) {
-        const Call call(tensor_type);
-        return call.result(reduce_add(tensors_from(inputs), device_from(device), call.where()));
-      },
-      nb::arg("inputs"), nb::arg("device"), "The sum, on a device, of tensors that lie on any devices.");
 }
 
 }  // namespace asyncgrad::python

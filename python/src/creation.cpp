@@ -1,7 +1,13 @@
 // New tensors: of a number, of a range, of random numbers.
 #include "asyncgrad/core/shared_generator.h"
+#include "call.h"
+#include "conversion.h"
+#include "dtypes.h"
+#include "errors.h"
 #include "functions.h"
+#include "module.h"
 #include "rows.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 
@@ -63,7 +69,7 @@ void bind_random_like(nb::module_& m) {
         row.name,
         [row = &row](Handle x, Handle from) {
           const Call call(x);
-          return call.result(row->function(call.arg(tensor_from(x)), generator_from(from)));
+          return call.result(row->function(call.arg(tensor_from(x)), generator_from(from, row->name)));
         },
         nb::arg("x"), nb::arg("generator") = nb::none(), row.doc);
   }
@@ -100,8 +106,7 @@ void bind_creation(nb::module_& m) {
   m.def(
       "default_generator", [] { return &default_generator(); }, nb::rv_policy::reference,
       "The generator that functions use unless they are given another: that of the GeneratorScope around the call, "
-      "else "
-      "the program's, which any thread may use.");
+      "else the program's, which any thread may use.");
   m.def(
       "manual_seed", [](nb::typed<nb::handle, int> seed) { manual_seed(seed_from(seed, "manual_seed")); },
       nb::arg("seed"), "Restarts the default generator with this seed.");
@@ -176,24 +181,26 @@ void bind_creation(nb::module_& m) {
       nb::arg("start"), nb::arg("stop") = nb::none(), nb::arg("step") = 1, nb::arg("dtype") = nb::none(),
       nb::arg("device") = nb::none(),
       "start, start + step, ... below stop; of integers it is int64, else default_dtype().");
-  const auto options = [](Handle dtype, Handle device, Handle from) {
+  const auto options = [](const char* function, Handle dtype, Handle device, Handle from) {
     return RandomOptions{.dtype = dtype_or(dtype, default_dtype()),
                          .device = device_or_default(device),
-                         .generator = generator_from(from)};
+                         .generator = generator_from(from, function)};
   };
   m.def(
       "uniform",
       [options](double low, double high, Handle shape, Handle dtype, Handle device, Handle from) {
         const Call call(tensor_type);
-        return call.result(uniform(shape_from(shape), low, high, options(dtype, device, from), call.where()));
+        return call.result(
+            uniform(shape_from(shape), low, high, options("uniform", dtype, device, from), call.where()));
       },
       nb::arg("low"), nb::arg("high"), nb::arg("shape"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
-      nb::arg("generator") = nb::none(), "Random numbers in (low, high].");
+      nb::arg("generator") = nb::none(), "Random numbers low + u (high - low), rounded, with u in (0, 1].");
   m.def(
       "normal",
       [options](double mean, double deviation, Handle shape, Handle dtype, Handle device, Handle from) {
         const Call call(tensor_type);
-        return call.result(normal(shape_from(shape), mean, deviation, options(dtype, device, from), call.where()));
+        return call.result(
+            normal(shape_from(shape), mean, deviation, options("normal", dtype, device, from), call.where()));
       },
       nb::arg("mean"), nb::arg("standard_deviation"), nb::arg("shape"), nb::arg("dtype") = nb::none(),
       nb::arg("device") = nb::none(), nb::arg("generator") = nb::none(), "Random numbers of a normal distribution.");
@@ -201,7 +208,7 @@ void bind_creation(nb::module_& m) {
       "rand",
       [options](const nb::args& shape, Handle dtype, Handle device, Handle from) {
         const Call call(tensor_type);
-        return call.result(uniform(shape_of_args(shape), 0, 1, options(dtype, device, from), call.where()));
+        return call.result(uniform(shape_of_args(shape), 0, 1, options("rand", dtype, device, from), call.where()));
       },
       nb::arg("shape"), nb::kw_only(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
       nb::arg("generator") = nb::none(), "Random numbers in (0, 1] of a shape, as in f(2, 3) or f((2, 3)).");
@@ -209,7 +216,7 @@ void bind_creation(nb::module_& m) {
       "randn",
       [options](const nb::args& shape, Handle dtype, Handle device, Handle from) {
         const Call call(tensor_type);
-        return call.result(randn(shape_of_args(shape), options(dtype, device, from), call.where()));
+        return call.result(randn(shape_of_args(shape), options("randn", dtype, device, from), call.where()));
       },
       nb::arg("shape"), nb::kw_only(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
       nb::arg("generator") = nb::none(), "Random numbers of N(0, 1) of a shape, as in f(2, 3) or f((2, 3)).");
@@ -217,10 +224,11 @@ void bind_creation(nb::module_& m) {
       "randint",
       [](std::int64_t low, std::int64_t high, Handle shape, Handle dtype, Handle device, Handle from) {
         const Call call(tensor_type);
-        return call.result(randint(
-            low, high, shape_from(shape),
-            {.dtype = dtype_or(dtype, int64), .device = device_or_default(device), .generator = generator_from(from)},
-            call.where()));
+        return call.result(randint(low, high, shape_from(shape),
+                                   {.dtype = dtype_or(dtype, int64),
+                                    .device = device_or_default(device),
+                                    .generator = generator_from(from, "randint")},
+                                   call.where()));
       },
       nb::arg("low"), nb::arg("high"), nb::arg("shape"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
       nb::arg("generator") = nb::none(), "Random integers in [low, high).");
@@ -228,10 +236,11 @@ void bind_creation(nb::module_& m) {
       "permutation",
       [](std::int64_t n, Handle dtype, Handle device, Handle from) {
         const Call call(tensor_type);
-        return call.result(permutation(
-            n,
-            {.dtype = dtype_or(dtype, int64), .device = device_or_default(device), .generator = generator_from(from)},
-            call.where()));
+        return call.result(permutation(n,
+                                       {.dtype = dtype_or(dtype, int64),
+                                        .device = device_or_default(device),
+                                        .generator = generator_from(from, "permutation")},
+                                       call.where()));
       },
       nb::arg("n"), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(), nb::arg("generator") = nb::none(),
       "0 ... n - 1 in random order.");
@@ -242,13 +251,14 @@ void bind_creation(nb::module_& m) {
         if (is_tensor(p.ptr())) {
           if (!shape.is_none() || !dtype.is_none() || !device.is_none())
             throw_value_error("bernoulli() of a tensor has its shape and device, and the type bool");
-          return call.result(bernoulli(call.arg(tensor_in(p.ptr())), generator_from(from)));
+          return call.result(bernoulli(call.arg(tensor_in(p.ptr())), generator_from(from, "bernoulli")));
         }
         if (shape.is_none()) throw_value_error("bernoulli() of a number needs a shape");
-        return call.result(bernoulli(
-            float_from(p, "[bernoulli] p"), shape_from(shape),
-            {.dtype = dtype_or(dtype, boolean), .device = device_or_default(device), .generator = generator_from(from)},
-            call.where()));
+        return call.result(bernoulli(float_from(p, "[bernoulli] p"), shape_from(shape),
+                                     {.dtype = dtype_or(dtype, boolean),
+                                      .device = device_or_default(device),
+                                      .generator = generator_from(from, "bernoulli")},
+                                     call.where()));
       },
       nb::arg("p"), nb::arg("shape") = nb::none(), nb::arg("dtype") = nb::none(), nb::arg("device") = nb::none(),
       nb::arg("generator") = nb::none(),

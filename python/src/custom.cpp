@@ -2,9 +2,18 @@
 
 #include <memory>
 
+#include "arrays.h"
 #include "asyncgrad/autograd/own/own_gradients.h"
 #include "asyncgrad/core/wait_hooks.h"
-#include "binding.h"
+#include "call.h"
+#include "callbacks.h"
+#include "conversion.h"
+#include "custom.h"
+#include "dtypes.h"
+#include "errors.h"
+#include "module.h"
+#include "python_object.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 

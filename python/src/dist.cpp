@@ -1,6 +1,10 @@
 // The processes that train together.
-#include "binding.h"
+#include "call.h"
+#include "conversion.h"
+#include "errors.h"
+#include "module.h"
 #include "rows.h"
+#include "tensor.h"
 #include "values.h"
 
 namespace asyncgrad::python {

@@ -7,11 +7,18 @@
 #include <thread>
 #include <vector>
 
+#include "array_checks.h"
+#include "arrays.h"
 #include "asyncgrad/autograd/pin_memory.h"
 #include "asyncgrad/core/device_memory.h"
 #include "asyncgrad/core/host_memory.h"
-#include "binding.h"
+#include "call.h"
+#include "conversion.h"
+#include "errors.h"
 #include "exports.h"
+#include "module.h"
+#include "python_object.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 

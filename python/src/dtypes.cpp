@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "binding.h"
+#include "conversion.h"
+#include "dtypes.h"
+#include "errors.h"
+#include "module.h"
 
 namespace asyncgrad::python {
 

@@ -2,7 +2,14 @@
 #include <algorithm>
 #include <string_view>
 
+#include "call.h"
+#include "conversion.h"
+#include "dtypes.h"
+#include "errors.h"
 #include "functions.h"
+#include "module.h"
+#include "operators.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 

@@ -3,7 +3,11 @@
 #include <new>
 #include <stdexcept>
 
-#include "binding.h"
+#include "callbacks.h"
+#include "conversion.h"
+#include "errors.h"
+#include "module.h"
+#include "tensor.h"
 #include "thread_end.h"
 
 namespace asyncgrad::python {

@@ -1,11 +1,14 @@
 // Runs of an experiment: asyncgrad::experiment for a training in Python.
 #include "asyncgrad/experiment/document.h"
-#include "asyncgrad/experiment/options.h"
 #include "asyncgrad/experiment/parse.h"
+#include "asyncgrad/experiment/plan.h"
 #include "asyncgrad/experiment/plot.h"
 #include "asyncgrad/experiment/summary.h"
 #include "asyncgrad/experiment/train.h"
-#include "binding.h"
+#include "conversion.h"
+#include "errors.h"
+#include "module.h"
+#include "tensor.h"
 
 #include <nanobind/stl/vector.h>
 #include <sys/prctl.h>

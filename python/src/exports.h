@@ -5,7 +5,8 @@
 #include <map>
 #include <optional>
 
-#include "binding.h"
+#include "asyncgrad/asyncgrad.h"
+#include "nb.h"
 
 namespace asyncgrad::python {
 

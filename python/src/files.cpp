@@ -6,7 +6,12 @@
 
 #include "asyncgrad/nn/safetensors/file.h"
 #include "batches.h"
+#include "call.h"
+#include "conversion.h"
+#include "errors.h"
 #include "members.h"
+#include "module.h"
+#include "tensor.h"
 #include "values.h"
 
 namespace asyncgrad::python {

@@ -2,7 +2,11 @@
 // the module and, if it has a tensor as its first parameter, a method.
 #pragma once
 
-#include "binding.h"
+#include "call.h"
+#include "conversion.h"
+#include "dtypes.h"
+#include "errors.h"
+#include "module.h"
 
 namespace asyncgrad::python {
 
@@ -25,13 +29,6 @@ inline void give_one_type(const Call& call, std::vector<Tensor>& tensors) {
   DType dtype = tensors[0].dtype();
   for (const Tensor& tensor : tensors) dtype = call.promoted(dtype, tensor.dtype());
   for (Tensor& tensor : tensors) tensor = in_type(call, tensor, dtype);
-}
-
-// The generator that an argument names; null for None, which stands for the default one.
-inline Generator* generator_from(nb::handle object) {
-  if (object.is_none()) return nullptr;
-  if (!nb::isinstance<Generator>(object)) throw_type_error("generator must be a Generator, got " + repr_of(object));
-  return nb::cast<Generator*>(object);
 }
 
 }  // namespace asyncgrad::python

@@ -1,7 +1,11 @@
 // backward() and grad() of several tensors.
 #include <nanobind/stl/vector.h>
 
+#include "call.h"
+#include "conversion.h"
 #include "functions.h"
+#include "module.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 
@@ -23,6 +27,13 @@ std::vector<Tensor> head_gradients(Handle object) {
 }  // namespace
 
 void bind_gradients(nb::module_& m, TensorClass& c) {
+  m.def(
+      "parameter",
+      [](Handle value) -> TensorObject {
+        Tensor tensor = tensor_in(value.ptr());
+        return nb::steal(new_object(parameter(std::move(tensor), here()), Py_TYPE(value.ptr())));
+      },
+      nb::arg("value"), "The same tensor, made a leaf whose gradient is wanted.");
   m.def(
       "missing_leaves", [](Handle y, Handle known) { return missing_leaves(tensor_in(y.ptr()), tensors_from(known)); },
       nb::arg("y"), nb::arg("known"), "The leaves that y was computed from and that are not among `known`.");

@@ -3,7 +3,12 @@
 
 #include <array>
 
-#include "binding.h"
+#include "call.h"
+#include "conversion.h"
+#include "errors.h"
+#include "indexing.h"
+#include "module.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 

@@ -1,7 +1,12 @@
 // Initial values of parameters: a row for each that weights may have, and functions that make others.
 #include "initialisers.h"
 
+#include "call.h"
+#include "conversion.h"
+#include "dtypes.h"
 #include "functions.h"
+#include "module.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 
@@ -26,7 +31,7 @@ Tensor drawn(const nn::Initialiser& initialiser, const Call& call, Handle shape,
   RandomOptions options;
   if (!dtype.is_none()) options.dtype = dtype_from(dtype);
   options.device = device_or_default(device);
-  options.generator = generator_from(generator);
+  options.generator = generator_from(generator, "initialiser");
   return initialiser(shape_from(shape), options, call.where());
 }
 

@@ -1,7 +1,8 @@
 // Initial values of parameters, as Python names them.
 #pragma once
 
-#include "binding.h"
+#include "asyncgrad/asyncgrad.h"
+#include "nb.h"
 
 namespace asyncgrad::python {
 

@@ -5,6 +5,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "call.h"
+#include "conversion.h"
+#include "module.h"
 #include "rows.h"
 
 namespace asyncgrad::python {

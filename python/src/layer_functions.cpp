@@ -1,5 +1,9 @@
 // The functions that other layers are made of: normalisation, dropout, attention.
+#include "call.h"
+#include "conversion.h"
 #include "functions.h"
+#include "module.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 
@@ -79,7 +83,7 @@ void bind_layer_functions(nb::module_& m) {
       "dropout",
       [](Handle x, double p, Handle from) {
         const Call call(x);
-        return call.result(dropout(call.arg(tensor_from(x)), p, generator_from(from)));
+        return call.result(dropout(call.arg(tensor_from(x)), p, generator_from(from, "dropout")));
       },
       nb::arg("x"), nb::arg("p") = dropout_probability, nb::arg("generator") = nb::none(),
       "0 with probability p, else x / (1 - p), whether layers train or not.");

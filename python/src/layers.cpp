@@ -1,6 +1,10 @@
 // Layers of the library: a row each. Those for sequences are in sequence_layers.cpp, activations in
 // activation_layers.cpp, losses in losses.cpp.
+#include "call.h"
+#include "conversion.h"
 #include "layer.h"
+#include "module.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_set>
 
-#include "binding.h"
+#include "location.h"
 
 namespace asyncgrad::python {
 

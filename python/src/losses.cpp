@@ -4,8 +4,12 @@
 #include <string_view>
 #include <utility>
 
+#include "call.h"
+#include "conversion.h"
 #include "functions.h"
 #include "layer.h"
+#include "module.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 
@@ -186,8 +190,7 @@ void bind_losses(nb::module_& m) {
        {"logits", "labels"},
        with_weights<Binary>({{"positive_weight", &Binary::positive_weight}}),
        doc("-y log(sigmoid(x)) - (1 - y) log(1 - sigmoid(x)) of logits x and labels y, which are probabilities, or 0 "
-           "and "
-           "1. The loss of positive labels is multiplied by `positive_weight`.")},
+           "and 1. The loss of positive labels is multiplied by `positive_weight`.")},
       nn::binary_cross_entropy);
   bind_loss<nn::KLDivergence, Common, 2>(m,
                                          {"kl_divergence",
@@ -207,8 +210,7 @@ void bind_losses(nb::module_& m) {
        "-log softmax(logits)[label]: logits (N, C) or (N, C, ...), labels (N) or (N, ...) int64, or probabilities of "
        "the logits' shape.\n\nreduction='samples' gives (N), the means of each sample, 'none' all losses, 'mean' and "
        "'sum' a scalar. `class_weight` (C) has a factor for each class; `label_smoothing` is the share of the label "
-       "that "
-       "is spread over all classes; a label of `ignore_index` does not count."},
+       "that is spread over all classes; a label of `ignore_index` does not count."},
       nn::softmax_cross_entropy);
   bind_loss<nn::NLLLoss, Nll, 2>(m,
                                  {"nll_loss",

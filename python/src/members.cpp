@@ -2,7 +2,12 @@
 #include "members.h"
 
 #include "asyncgrad/autograd/leaves.h"
+#include "call.h"
+#include "conversion.h"
+#include "dtypes.h"
 #include "layer.h"
+#include "module.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 

@@ -4,7 +4,8 @@
 
 #include <unordered_map>
 
-#include "binding.h"
+#include "asyncgrad/asyncgrad.h"
+#include "nb.h"
 
 namespace asyncgrad::python {
 

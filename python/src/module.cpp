@@ -1,5 +1,5 @@
 // The extension asyncgrad._core.
-#include "binding.h"
+#include "module.h"
 
 namespace {
 bool is_made = false;  // the module
@@ -21,12 +21,15 @@ NB_MODULE(core_of_main_interpreter, m) {
   python::bind_products(m, tensor);
   python::bind_layer_functions(m);
   python::bind_gradients(m, tensor);
-  python::bind_copies(m, tensor);
+  python::bind_copies(tensor);
   python::bind_creation(m);
   python::bind_indexing(m);
   python::bind_arrays(m);
   python::bind_dlpack(m, tensor);
   python::bind_engine(m);
+  python::bind_memory(m);
+  python::bind_devices(m);
+  python::bind_profiler(m);
   python::bind_waits(m);
   python::bind_scopes(m);
   python::bind_initialisers(m);

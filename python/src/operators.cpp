@@ -1,6 +1,12 @@
 // The operators of the type Tensor. They are slots, as a slot costs a third of a bound method.
-#include "binding.h"
+#include "operators.h"
+#include "call.h"
+#include "conversion.h"
+#include "dtypes.h"
+#include "errors.h"
 #include "functions.h"
+#include "tensor.h"
+#include "tensor_classes.h"
 
 namespace asyncgrad::python {
 

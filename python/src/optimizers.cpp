@@ -1,7 +1,11 @@
 // Optimisers: a row of options each.
 #include <nanobind/stl/vector.h>
 
+#include "call.h"
+#include "conversion.h"
+#include "module.h"
 #include "rows.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 

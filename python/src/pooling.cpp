@@ -1,5 +1,6 @@
-// Pooling and interpolation: autograd/conv.h.
+// Pooling and interpolation: autograd/pool.h and autograd/interpolate.h.
 #include "functions.h"
+#include "module.h"
 #include "rows.h"
 
 namespace asyncgrad::python {

@@ -1,7 +1,12 @@
 // Matrix products and other sums of products.
 #include <algorithm>
 
+#include "call.h"
+#include "conversion.h"
+#include "errors.h"
 #include "functions.h"
+#include "module.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 
@@ -27,8 +32,7 @@ void bind_products(nb::module_& m, TensorClass& c) {
       nb::arg("equation"), nb::arg("operands"),
       "The sum of products that an equation names, as numpy.einsum: \"ij,jk->ik\" is the matrix product. Axes of one "
       "letter have one extent; a letter that a term has twice takes the diagonal; \"...\" stands for any axes, which "
-      "are "
-      "broadcast.");
+      "are broadcast.");
   m.def(
       "tensordot",
       [](Handle x, Handle y, Handle axes) {
@@ -42,8 +46,7 @@ void bind_products(nb::module_& m, TensorClass& c) {
       },
       nb::arg("x"), nb::arg("y"), nb::arg("axes") = 2,
       "The sum of products over the last `axes` axes of x and the first ones of y, or over a pair of axes, or of lists "
-      "of "
-      "them: those of x, and those of y.");
+      "of them: those of x, and those of y.");
   m.def(
       "dense",
       [](Handle x, Handle weight, Handle bias, Handle activation) {
@@ -51,15 +54,7 @@ void bind_products(nb::module_& m, TensorClass& c) {
         const Tensor offset = tensor_or_none(bias);
         const Activation function =
             activation.is_none() ? nullptr : nn::activation_named("dense", nb::cast<std::string>(nb::str(activation)));
-        const Tensor tensor = tensor_from(x), w = tensor_from(weight);
-        const int rank = tensor.rank();
-        if (rank < 1 || rank == 2 || w.rank() != 2 || tensor.size(-1) != w.size(0))
-          return call.result(dense(call.arg(tensor), call.arg(w), offset, function));
-        // The leading axes are rows.
-        const Shape& shape = tensor.shape();
-        const Tensor rows = reshape(call.arg(tensor), {w.size(0) == 0 ? 0 : shape.numel() / w.size(0), w.size(0)});
-        const Tensor y = dense(call.arg(rows), call.arg(w), offset, function);
-        return call.result(reshape(call.arg(y), shape.with(-1, w.size(1))));
+        return call.result(dense(call.arg(tensor_from(x)), call.arg(tensor_from(weight)), offset, function));
       },
       nb::arg("x"), nb::arg("weight"), nb::arg("bias") = nb::none(), nb::arg("activation") = nb::none(),
       "activation(x weight + bias): x (..., I), weight (I, O), bias (O) -> (..., O). The activation is a "

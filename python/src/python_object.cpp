@@ -2,8 +2,9 @@
 
 #include <atomic>
 
-#include "binding.h"
+#include "callbacks.h"
 #include "dropped_objects.h"
+#include "python_object.h"
 
 namespace asyncgrad::python {
 

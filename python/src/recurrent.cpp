@@ -1,6 +1,11 @@
 // Recurrent networks as functions, of weights that the program keeps.
+#include "call.h"
+#include "conversion.h"
+#include "errors.h"
 #include "functions.h"
+#include "module.h"
 #include "rows.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 

@@ -1,5 +1,10 @@
 // Functions that reduce axes or go along one: sums, extremes, cumulative sums, softmax.
+#include "call.h"
+#include "conversion.h"
+#include "dtypes.h"
 #include "functions.h"
+#include "module.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 
@@ -136,6 +141,13 @@ void bind_reductions(nb::module_& m, TensorClass& c) {
         },
         row.doc, nb::arg("axis") = -1);
   }
+  m.def(
+      "reduce_add",
+      [](Handle inputs, Handle device) {
+        const Call call(tensor_type);
+        return call.result(reduce_add(tensors_from(inputs), device_from(device), call.where()));
+      },
+      nb::arg("inputs"), nb::arg("device"), "The sum, on a device, of tensors that lie on any devices.");
 }
 
 }  // namespace asyncgrad::python

@@ -8,6 +8,9 @@
 #include <span>
 #include <string_view>
 
+#include "conversion.h"
+#include "errors.h"
+#include "module.h"
 #include "rows.h"
 
 namespace asyncgrad::python {

@@ -3,7 +3,11 @@
 
 #include <limits>
 
+#include "conversion.h"
+#include "dtypes.h"
+#include "errors.h"
 #include "initialisers.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 
@@ -68,8 +72,7 @@ Shape read_parameter(nb::handle given, const Asked& asked, const Shape*) {
 DType read_parameter(nb::handle given, const Asked&, const DType*) { return dtype_from(given); }
 Device read_parameter(nb::handle given, const Asked&, const Device*) { return device_from(given); }
 Generator* read_parameter(nb::handle given, const Asked& asked, Generator* const*) {
-  if (!nb::isinstance<Generator>(given)) asked.refuse("a Generator", given);
-  return nb::cast<Generator*>(given);
+  return generator_from(given, asked.owner);
 }
 Activation read_parameter(nb::handle given, const Asked& asked, const Activation*) {
   if (given.is_none()) return nullptr;

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "binding.h"
+#include "conversion.h"
 
 namespace asyncgrad::python {
 

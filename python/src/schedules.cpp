@@ -1,4 +1,6 @@
 // Learning rates that change from step to step.
+#include "call.h"
+#include "module.h"
 #include "rows.h"
 #include "values.h"
 

@@ -3,7 +3,10 @@
 #include <functional>
 #include <memory>
 
-#include "binding.h"
+#include "callbacks.h"
+#include "errors.h"
+#include "module.h"
+#include "python_object.h"
 
 namespace asyncgrad::python {
 

@@ -2,7 +2,14 @@
 #include "array_checks.h"
 #include "asyncgrad/core/call_site.h"
 #include "asyncgrad/core/checks.h"
+#include "call.h"
+#include "conversion.h"
+#include "dtypes.h"
+#include "errors.h"
 #include "functions.h"
+#include "module.h"
+#include "tensor.h"
+#include "tensor_classes.h"
 
 namespace asyncgrad::python {
 
@@ -62,8 +69,7 @@ void bind_order(nb::module_& m, TensorClass& c) {
             argsort(call.arg(computed_in(call, tensor_from(x))), {.axis = axis, .descending = descending}));
       },
       "The places of the elements in their order, in int64. NaN counts as the largest, and equal elements stay in "
-      "their "
-      "order.",
+      "their order.",
       nb::arg("axis") = unchanged.axis, nb::arg("descending") = unchanged.descending);
   both(
       m, c, "sort",

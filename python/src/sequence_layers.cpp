@@ -1,5 +1,8 @@
 // Layers of the library for sequences: a row each.
+#include "call.h"
+#include "conversion.h"
 #include "layer.h"
+#include "module.h"
 
 namespace asyncgrad::python {
 

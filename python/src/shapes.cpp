@@ -1,7 +1,13 @@
 // Functions that give the same elements another shape or order, and that join and split tensors.
 #include <algorithm>
 
+#include "asyncgrad/core/checks.h"
+#include "call.h"
+#include "conversion.h"
+#include "errors.h"
 #include "functions.h"
+#include "module.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 
@@ -15,7 +21,7 @@ TensorObject permuted(const Call& call, const Tensor& x, const nb::args& args) {
     axes = *axes_from(args.size() == 1 ? Object(args[0]) : Object(args));
   }
   if (x.rank() <= 1 && axes.size() == static_cast<std::size_t>(x.rank())) {
-    for (const int axis : axes) static_cast<void>(x.shape().checked_axis(axis));
+    for (const int axis : axes) checked_axis("permute", x.shape(), axis);
     return call.result(clone(call.arg(x)));
   }
   return call.result(permute(call.arg(x), axes_of(axes)));
@@ -62,7 +68,7 @@ void bind_shapes(nb::module_& m, TensorClass& c) {
       [](Handle x, int a, int b) {
         const Call call(x);
         const Tensor tensor = tensor_from(x);
-        if (tensor.shape().checked_axis(a) == tensor.shape().checked_axis(b))
+        if (checked_axis("swapaxes", tensor.shape(), a) == checked_axis("swapaxes", tensor.shape(), b))
           return call.result(clone(call.arg(tensor)));
         return call.result(transpose(call.arg(tensor), a, b));
       },

@@ -1,8 +1,17 @@
 // The type Tensor: its properties, its gradient, and its conversions to numbers of Python.
 #include <nanobind/stl/optional.h>
 
-#include "binding.h"
+#include "arrays.h"
+#include "call.h"
+#include "conversion.h"
+#include "custom.h"
 #include "dropped_objects.h"
+#include "dtypes.h"
+#include "errors.h"
+#include "indexing.h"
+#include "module.h"
+#include "operators.h"
+#include "tensor.h"
 
 namespace asyncgrad::python {
 
@@ -14,12 +23,6 @@ PyObject* new_object(Tensor&& tensor, PyTypeObject* type) {
   new (nb::inst_ptr<Tensor>(object)) Tensor(std::move(tensor));
   nb::inst_mark_ready(object);
   return object.release().ptr();
-}
-
-TensorObjects Call::results(std::vector<Tensor>&& tensors) const {
-  TensorObjects list;
-  for (Tensor& tensor : tensors) list.append(result(std::move(tensor)));
-  return list;
 }
 
 namespace {
@@ -220,8 +223,7 @@ TensorClass bind_tensor(nb::module_& m) {
       .def(
           "is_ready", [](nb::handle self) { return tensor_in(self.ptr()).is_ready(Location()); },
           "Whether every queued operation that writes the values has finished, so that wait() would return, or raise, "
-          "at "
-          "once. Never waits.")
+          "at once. Never waits.")
       .def(
           "item",
           [](nb::handle self) {

@@ -1,7 +1,11 @@
 // Classes of tensors for other libraries' names, which follow rules of their own. asyncgrad/extend.py documents them.
 #include <deque>
 
-#include "binding.h"
+#include "conversion.h"
+#include "errors.h"
+#include "module.h"
+#include "tensor.h"
+#include "tensor_classes.h"
 
 namespace asyncgrad::python {
 

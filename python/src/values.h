@@ -8,7 +8,8 @@
 
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/nn/value_text.h"
-#include "binding.h"
+#include "conversion.h"
+#include "errors.h"
 
 namespace asyncgrad::python {
 

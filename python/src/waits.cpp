@@ -4,9 +4,14 @@
 #include <utility>
 
 #include "asyncgrad/core/wait_hooks.h"
-#include "binding.h"
+#include "call.h"
+#include "callbacks.h"
+#include "conversion.h"
 #include "dropped_objects.h"
+#include "errors.h"
+#include "module.h"
 #include "thread_end.h"
+#include "waits.h"
 
 namespace asyncgrad::python {
 
@@ -71,9 +76,8 @@ void bind_waits(nb::module_& m) {
         release_dropped_objects();
       },
       nb::arg("device") = nb::none(),
-      "Waits until everything is finished, or everything that was queued so far on the device that is named. Raises "
-      "the "
-      "oldest error that no wait has raised yet.");
+      "Waits until everything is finished, or everything that was queued so far on the device that is named. "
+      "Raises the oldest error that no wait has raised yet.");
   nb::class_<Mark>(m, "Mark", "A position in the program's order; see mark().")
       .def("wait", &Mark::wait, "Waits until everything queued before the mark is finished.");
   m.def("mark", &mark, "The position behind everything that is queued so far.");

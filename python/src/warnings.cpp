@@ -1,6 +1,7 @@
 // Warnings of the library become Python's, at the line of the program that they are about.
 #include "asyncgrad/core/wording.h"
-#include "binding.h"
+#include "callbacks.h"
+#include "module.h"
 
 namespace asyncgrad::python {
 

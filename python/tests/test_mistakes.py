@@ -158,7 +158,7 @@ CALLS = [
     (ValueError, f"[take] axis does not fit into 64 bits: {2 ** 70}", lambda: ag.take(batch(), [0], 2 ** 70)),
     (TypeError, "[sum] keepdims must be True or False, got 1", lambda: batch().sum(0, 1)),
     (TypeError, "[dropout] p must be a number, got 'half'", lambda: ag.dropout(batch(), "half")),
-    (TypeError, "generator must be a Generator, got 3", lambda: ag.dropout(batch(), 0.5, 3)),
+    (TypeError, "[dropout] generator must be a Generator, got 3", lambda: ag.dropout(batch(), 0.5, 3)),
     (TypeError, "zeros has no parameter type; it has dtype=None, device=None", lambda: ag.zeros(2, type="int64")),
     (TypeError, "SGD needs parameters; it has parameters, lr=0.01, momentum=0.0, weight_decay=0.0, nesterov=False",
      lambda: ag.optim.SGD()),
@@ -172,7 +172,7 @@ CALLS = [
     (TypeError, "repeats must be an integer, got 'a'", lambda: ag.repeat(batch(), "a")),
     (TypeError, "[set_engine_options] inline_tiny must be True or False, got 1",
      lambda: ag.set_engine_options(inline_tiny=1)),
-    (TypeError, "schedule must be 'oldest_first', 'first_ready', 'immediate' or 'dry_run', got 3",
+    (TypeError, "schedule must be oldest_first, first_ready, immediate or dry_run, got 3",
      lambda: ag.set_engine_options(schedule=3)),
 ]
 

@@ -1,4 +1,5 @@
 #include "asyncgrad/core/wait_hooks.h"
+#include "asyncgrad/core/forks.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>

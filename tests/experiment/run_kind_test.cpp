@@ -141,7 +141,7 @@ TEST(RunKind, WhatAnOptionDoesNotHaveIsRejected) {
             "--schedule: 'newest_first' is not oldest_first, first_ready or immediate");
   EXPECT_EQ(bad_input([] { own_run(std::nullopt, std::nullopt, "lots", false); }),
             "--memory-budget: 'lots' is not a number of bytes (1000000, 64MiB), a percentage of the serial peak (50%), "
-            "auto or unbounded");
+            "automatic or unbounded");
   EXPECT_THAT(bad_input([] { own_run(std::nullopt, "first_ready", "64MiB", false); }),
               StartsWith("--memory-budget: first_ready runs without a budget, so '64MiB' cannot be kept"));
   EXPECT_THAT(bad_input([] { own_run(std::nullopt, "first_ready", "50%", true); }),

@@ -20,7 +20,7 @@ struct MatrixOut {
 
 // Whether onednn_product can compute products of m rows in this process. The answer stays the same. It is no if the
 // system refused memory while oneDNN made its kernels. Throws std::bad_alloc if there is too little memory to make them
-// now, after which the question may be asked again. Any thread.
+// now, after which the question may be asked again. Any thread may call it.
 bool has_onednn_kernels(std::int64_t m, bool transposed_w);
 
 // out (m, n) = x (m, k) w (k, n), where all extents are at least 1 and has_onednn_kernels(m, …) is true. Runs on the

@@ -230,7 +230,7 @@ void Launcher::launch(Operation& operation, DeviceTimes::Span& times) {
 
 // Whether a thread waits, perhaps for an operation in flight, while no operation of the queue has an event.
 bool Launcher::is_awaited(const Queue& queue) const {
-  return queue.is_unrecorded() && (context_.executors.has_guests() || context_.run_state.is_exiting());
+  return queue.is_unrecorded() && (context_.executors.has_waiting_visitors() || context_.run_state.is_exiting());
 }
 
 // --- Completing. ---

@@ -142,14 +142,14 @@ void FrontEnd::wait(Storage& storage) {
 // acquire: a thread that gets true sees what the write has written, as after a wait. A number that is reached stays
 // reached, also when the entry belongs to another operation or the ring was made anew.
 //
-// It offers what is staged, or a thread that only asks might ask for ever. Meanwhile it is a guest, because another
-// thread may set options, see help_workers(): either this thread sees that everything is finished, or that thread keeps
+// It offers what is staged, or a thread that only asks might ask for ever. Meanwhile it visits the executors, because
+// another thread may set options, see help_workers(): either this thread sees that everything is finished, or that thread keeps
 // the executors until the wakeup is sent.
 bool FrontEnd::is_finished(const Storage& storage) {
   const Goal goal{.number = storage.last_writer.load(std::memory_order_relaxed)};
   const Ring& ring = queue_.context().ring;
   if (ring.reached(goal)) return true;
-  const Executors::Guest guest(queue_.context().executors);
+  const Executors::WaitingVisit visit(queue_.context().executors);
   if (ring.reached(goal)) return true;
   queue_.try_to_offer_staged();
   return false;

@@ -23,7 +23,7 @@ void lock_when_idle(ProgramQueue& queue) {
   }
 }
 
-void lock_without_guests(ProgramQueue& queue) {
+void lock_without_visitors(ProgramQueue& queue) {
   const ProgramQueue::IdleWanted wanted(queue);  // also between the tries
   for (lock_when_idle(queue); queue.context().executors.are_visited(); lock_when_idle(queue)) {
     queue.lock().unlock();

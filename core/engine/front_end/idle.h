@@ -10,15 +10,15 @@ namespace asyncgrad::detail {
 // stand back meanwhile; one that has done so for long may pass, see stand_back().
 void lock_when_idle(ProgramQueue& queue) ASYNCGRAD_ACQUIRE(queue.lock());
 
-// The same, at a moment when no thread of the program visits an executor, whose threads may then be stopped. A guest
-// may want the queue's lock before it sees that everything is finished, so that the lock is not held while guests leave.
-// A guest that comes later sees it at once, and leaves without the lock.
-void lock_without_guests(ProgramQueue& queue) ASYNCGRAD_ACQUIRE(queue.lock());
+// The same, at a moment when no thread of the program visits an executor, whose threads may then be stopped. A visitor
+// may want the queue's lock before it sees that everything is finished, so that the lock is not held while visitors
+// leave. A visitor that comes later sees it at once, and leaves without the lock.
+void lock_without_visitors(ProgramQueue& queue) ASYNCGRAD_ACQUIRE(queue.lock());
 
 // Keeps the queue idle for as long as a scope lasts.
 class ASYNCGRAD_SCOPED_CAPABILITY Idle {
  public:
-  explicit Idle(ProgramQueue& queue) ASYNCGRAD_ACQUIRE(queue.lock()) : queue_(queue) { lock_without_guests(queue_); }
+  explicit Idle(ProgramQueue& queue) ASYNCGRAD_ACQUIRE(queue.lock()) : queue_(queue) { lock_without_visitors(queue_); }
   Idle(const Idle&) = delete;
   Idle& operator=(const Idle&) = delete;
   ~Idle() ASYNCGRAD_RELEASE() { queue_.lock().unlock(); }

@@ -52,10 +52,10 @@ class Preference {
   const bool is_on_;
 };
 
-// A thread that sets options finishes everything and waits for guests before it destroys executors: either it sees this
-// guest, or this thread sees that everything is finished.
+// A thread that sets options finishes everything and waits for visitors before it destroys executors: either it sees
+// this visit, or this thread sees that everything is finished.
 void help_workers(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) {
-  const Executors::Guest guest(queue.context().executors);
+  const Executors::WaitingVisit visit(queue.context().executors);
   if (queue.context().ring.reached(goal)) return;
   Executor& executor = executor_to_help(queue, goal);
   queue.offer_staged(&executor);
@@ -64,19 +64,19 @@ void help_workers(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) {
 }
 
 // Threads of another language compute single tiles, and what is awaited and brief, so that they can answer its
-// interrupts. This thread is no guest while a hook runs: the hook may wait for the language's lock, and the
-// thread that has this lock may set options, which waits for guests.
+// interrupts. This thread is no visitor while a hook runs: the hook may wait for the language's lock, and the
+// thread that has this lock may set options, which waits for visitors.
 void sleep_between_hooks(ProgramQueue& queue, const Goal& goal, std::uint64_t limit, const WaitHooks& hooks) {
   using std::chrono::steady_clock;
-  std::optional<Executors::Guest> guest(std::in_place, queue.context().executors);
+  std::optional<Executors::WaitingVisit> visit(std::in_place, queue.context().executors);
   if (queue.context().ring.reached(goal)) return;
   queue.offer_staged();
   const bool may_ask = may_interrupt();
   const auto is_interrupted = [&] {
     if (!may_ask) return false;
-    guest.reset();
+    visit.reset();
     const bool interrupted = hooks.is_interrupted();
-    guest.emplace(queue.context().executors);
+    visit.emplace(queue.context().executors);
     return interrupted;
   };
   // Looks for tiles first: falling asleep is not worth it for an operation that is about to finish.
@@ -162,7 +162,7 @@ void stand_back(ProgramQueue& queue, std::int64_t patience_us) {
 void catch_up(ProgramQueue& queue, Executor& executor) {
   const std::uint64_t next = queue.next_number();
   const profile::WaitSpan span;
-  const Executors::Guest guest(queue.context().executors);
+  const Executors::WaitingVisit visit(queue.context().executors);
   executor.workers().compute_briefly({.number = next, .all = true}, next - 1);
 }
 

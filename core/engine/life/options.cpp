@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wording.h"
 
 namespace asyncgrad {
 
@@ -28,11 +29,13 @@ std::optional<Schedule> schedule_of(std::string_view name) {
   return static_cast<Schedule>(found - schedules.begin());
 }
 
+std::string schedule_names() { return detail::alternatives(schedules); }
+
 namespace detail {
 
 namespace {
 
-constexpr int max_cpu_parts = 8, max_source_threads = 64, max_workers = 4096, max_queued = 1 << 20;
+constexpr int max_cpu_parts = 8, max_source_threads = 64, max_queued = 1 << 20;
 
 // Empty if the variable is not set. Read once, before the first thread.
 std::string_view variable(const char* value) { return value == nullptr ? std::string_view() : value; }
@@ -70,9 +73,7 @@ int workers_of(std::string_view text) {
 
 Schedule schedule_from_environment(std::string_view text) {
   if (const auto schedule = schedule_of(text)) return *schedule;
-  throw_error(
-      "engine",
-      fmt::format("ASYNCGRAD_SCHEDULE must be oldest_first, first_ready, immediate or dry_run, got '{}'", text));
+  throw_error("engine", fmt::format("ASYNCGRAD_SCHEDULE must be {}, got '{}'", schedule_names(), text));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "asyncgrad/core/engine/run/execution.h"
 #include "asyncgrad/core/engine/threads/status.h"
+#include "asyncgrad/core/forks.h"
 #include "asyncgrad/core/sync/fork_locks.h"
 #include "asyncgrad/core/wait_hooks.h"
 
@@ -64,7 +65,7 @@ void Process::compute_needed() {
     report_unwritten("inside an operation");
     return;
   }
-  const Executors::Guest guest(context_.executors);
+  const Executors::WaitingVisit visit(context_.executors);
   while (!context_.ring.reached(goal)) {
     if (abandoned_operations() > 0) {
       report_unwritten("with a function of the program that had not returned");

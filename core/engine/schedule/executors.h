@@ -28,9 +28,9 @@ class Executors {
     std::atomic<int>& count_;
   };
   // The visit of a thread that waits, or computes while it waits.
-  class Guest : public Visit {
+  class WaitingVisit : public Visit {
    public:
-    explicit Guest(Executors& executors) : Visit(executors.guests_) {}
+    explicit WaitingVisit(Executors& executors) : Visit(executors.waiting_visits_) {}
   };
 
   // Made while nothing is queued, by the thread that holds the front end's lock. Ends all threads, once the last
@@ -56,9 +56,9 @@ class Executors {
   }
 
   // True if some thread of the program waits, or computes while it waits.
-  bool has_guests() const { return guests_.load(std::memory_order_seq_cst) > 0; }
-  // True if some thread of the program is inside an executor, as a guest or otherwise.
-  bool are_visited() const { return has_guests() || visits_.load(std::memory_order_seq_cst) > 0; }
+  bool has_waiting_visitors() const { return waiting_visits_.load(std::memory_order_seq_cst) > 0; }
+  // True if some thread of the program is inside an executor, whether it waits or not.
+  bool are_visited() const { return has_waiting_visitors() || visits_.load(std::memory_order_seq_cst) > 0; }
   // True if they may go at any moment. A visitor without the front end's lock asks before it looks at any of them. The
   // visit is counted first, and whoever replaces them says so before it counts the visits: one sees the other.
   bool are_replaced() const { return are_replaced_.load(std::memory_order_seq_cst); }
@@ -74,7 +74,7 @@ class Executors {
   void trim_other_parts(const DeviceState& device);
   // Called in the child of a fork, in which no visit is left. Relaxed: the calling thread is the only one.
   void forget_threads() {
-    guests_.store(0, std::memory_order_relaxed);
+    waiting_visits_.store(0, std::memory_order_relaxed);
     visits_.store(0, std::memory_order_relaxed);
   }
 
@@ -86,7 +86,7 @@ class Executors {
 
   std::array<std::unique_ptr<Executor>, max_count> executors_;
   std::atomic<int> count_{0};  // release after the last one is there
-  std::atomic<int> guests_{0}, visits_{0};
+  std::atomic<int> waiting_visits_{0}, visits_{0};
   std::atomic<bool> are_replaced_{false};
   alignas(128) std::atomic<bool> refused_{false};  // by some executor; sequentially consistent with f
 };

@@ -1,4 +1,5 @@
 #include "asyncgrad/autograd/conv.h"
+#include "asyncgrad/autograd/pool.h"
 
 #include <limits>
 

@@ -1,4 +1,5 @@
 #include "asyncgrad/autograd/indexing.h"
+#include "asyncgrad/autograd/triangle.h"
 
 #include <limits>
 
@@ -263,6 +264,16 @@ TEST(Take, RefusesWhatDoesNotFitAtTheCall) {
             "[take] needs x with an axis, got the scalar ()");
   EXPECT_EQ(message_of([&] { take(x, Tensor()); }),
             "[take] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
+}
+
+TEST(Index, TakesOneElementByALongStep) {
+  constexpr std::int64_t longest = std::numeric_limits<std::int64_t>::max();
+  const Tensor x = arange(0, 5);
+  EXPECT_EQ(x(range({}, {}, longest)).to_vector<float>(), (std::vector<float>{0}));
+  EXPECT_EQ(x(range({}, {}, -longest - 1)).to_vector<float>(), (std::vector<float>{4}));
+  Tensor y = zeros({5});
+  y.assign({range(1, {}, longest)}, ones({1}));
+  EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{0, 1, 0, 0, 0}));
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "asyncgrad/core/wait_hooks.h"
 #include "tests/core/engine/engine_test.h"
 #include "tests/support/forked.h"
 #include "tests/support/message_of.h"

@@ -42,14 +42,14 @@ TEST(ProgramQueue, WakesTheWorkersOfStagedOperationsEvenIfTheNextOneFails) {
   set_engine_options({});
 }
 
-// A thread that waits is a guest of the executors, and offers what is staged before it sees that everything is finished.
-TEST(ProgramQueue, KeepsItsLockFreeWhileOptionsWaitForGuests) {
+// A thread that waits visits the executors, and offers what is staged before it sees that everything is finished.
+TEST(ProgramQueue, KeepsItsLockFreeWhileOptionsWaitForVisitors) {
   ones({2}).wait();
   std::thread other;
   {
-    const detail::Executors::Guest guest(detail::Engine::get().queue().context().executors);
+    const detail::Executors::WaitingVisit visit(detail::Engine::get().queue().context().executors);
     other = std::thread([] { set_engine_options({.workers = 2}); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it waits for the guest by now
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it waits for the visitor by now
     detail::Engine::get().queue().offer_staged();
   }
   other.join();

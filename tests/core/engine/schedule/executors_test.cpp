@@ -38,10 +38,10 @@ TEST(Executors, TooManyAreRefused) {
   EXPECT_EQ(engine.executors.all().size(), 64U);
 }
 
-TEST(Executors, AReplacementWaitsForGuests) {
+TEST(Executors, AReplacementWaitsForVisitors) {
   MadeUpEngine engine;
-  std::optional<Executors::Guest> guest(engine.executors);
-  EXPECT_TRUE(engine.executors.has_guests());
+  std::optional<Executors::WaitingVisit> visit(engine.executors);
+  EXPECT_TRUE(engine.executors.has_waiting_visitors());
   std::atomic<bool> has_stopped{false};
   std::thread stopping([&] {
     const Executors::Replacement replacement(engine.executors);
@@ -49,9 +49,9 @@ TEST(Executors, AReplacementWaitsForGuests) {
   });
   for (int i = 0; i < 100; ++i) std::this_thread::yield();
   EXPECT_FALSE(has_stopped);
-  guest.reset();
+  visit.reset();
   stopping.join();
-  EXPECT_FALSE(engine.executors.has_guests());
+  EXPECT_FALSE(engine.executors.has_waiting_visitors());
 }
 
 // One part of the CPU may lack the memory that another one has cached.

@@ -1,4 +1,4 @@
-#include "asyncgrad/experiment/options.h"
+#include "asyncgrad/experiment/plan.h"
 
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ void declare_kinds(CommandLine& line, Arguments& to) {
               "Do one run instead, with this schedule: oldest_first (default), first_ready or immediate");
   line.option("--memory-budget", "BUDGET", to.memory_budget,
               "Do one run instead, with this memory budget: a number of bytes (1000000, 64MiB), a percentage of the "
-              "serial peak (50%), auto (default) or unbounded");
+              "serial peak (50%), automatic (default) or unbounded");
   line.flag("--recompute", to.recompute,
             "Drop values and compute them again to keep within that budget, a number of bytes or a percentage");
 }
@@ -45,7 +45,8 @@ void declare_settings(CommandLine& line, Arguments& to, const Settings& defaults
   line.option("--workers", "N", to.workers, "Number of threads that compute. Default: one for each core");
   line.option("--device", "DEVICE", to.device,
               fmt::format("The device that computes. Default: {}", defaults.device.str()));
-  line.option("--math", "MODE", to.math, "Products read their operands as float32 (default) or rounded to bf16");
+  line.option("--math", "MODE", to.math,
+              "Products read their operands as float32 (default), or rounded to bf16, or on a GPU to tf32");
 }
 
 void declare_reports(CommandLine& line, Arguments& to, const std::string& program) {
@@ -97,7 +98,7 @@ std::vector<RunKind> runs_of(const Arguments& arguments) {
 void apply(const Arguments& given, Settings& settings) {
   if (given.batches) settings.batches = static_cast<int>(parse_whole("--batches", *given.batches, 1, max_batches));
   if (given.seed) settings.seed = parse_seed("--seed", *given.seed);
-  if (given.workers) settings.workers = static_cast<int>(parse_whole("--workers", *given.workers, 1, 1024));
+  if (given.workers) settings.workers = static_cast<int>(parse_whole("--workers", *given.workers, 1, max_workers));
   settings.device = use_device(given.device.value_or(settings.device.str()));
   if (given.math) settings.math = parse_math_mode(*given.math);
   set_math_mode(settings.math);
@@ -160,8 +161,7 @@ Plan plan_of(const Arguments& given, const std::string& program, const Run& shar
 
 }  // namespace
 
-Plan parse_options(const std::string& program, int argc, const char* const* argv, Settings& settings,
-                   const Options& own) {
+Plan parse_plan(const std::string& program, int argc, const char* const* argv, Settings& settings, const Options& own) {
   CommandLine line(program, "Trains a network asynchronously in several ways and compares time and memory.");
   Arguments given;
   declare_kinds(line, given);

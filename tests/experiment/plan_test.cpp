@@ -1,4 +1,4 @@
-#include "asyncgrad/experiment/options.h"
+#include "asyncgrad/experiment/plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ Parsed parsed(std::vector<const char*> arguments) {
   own("hidden", parsed.settings.hidden, "Widths of the two hidden layers");
   own("lr", parsed.settings.lr, "Learning rate");
   static_cast<Plan&>(parsed) =
-      parse_options("async_training", static_cast<int>(arguments.size()), arguments.data(), parsed.settings, own);
+      parse_plan("async_training", static_cast<int>(arguments.size()), arguments.data(), parsed.settings, own);
   return parsed;
 }
 
@@ -144,7 +144,7 @@ TEST(Options, MessagesNameTheOptionAndWhatItTakes) {
   EXPECT_THAT(rejected({"--lr", "nan"}), StartsWith("--lr: 'nan' is not a finite number"));
   EXPECT_THAT(rejected({"--seed", "x"}), StartsWith("--seed: 'x' is not a whole number"));
   EXPECT_THAT(rejected({"--device", "tpu"}), StartsWith("--device: 'tpu' cannot be used"));
-  EXPECT_EQ(rejected({"--math", "bf15"}), "--math: 'bf15' is not float32 or bf16");
+  EXPECT_EQ(rejected({"--math", "bf15"}), "--math: 'bf15' is not float32, bf16 or tf32");
   EXPECT_THAT(rejected({"--runs", "none,,batch"}), StartsWith("--runs: '' is not a run"));
   EXPECT_THAT(rejected({"--plot", "a.pdf"}), StartsWith("--plot: 'a.pdf' is not a file that ends in .svg or .png"));
   EXPECT_THAT(rejected({"--json", "a.svg", "--plot", "a.svg"}), StartsWith("--plot: 'a.svg' is the file of --json"));
@@ -171,7 +171,7 @@ TEST(Options, AProgramsOwnAreTwoNamesInTheResults) {
   own("batch-size", settings.batch_size, "Samples");
   own("batch_size", size, "Samples once more");
   const char* const program = "program";
-  EXPECT_THAT(tests::message_of([&] { parse_options("program", 1, &program, settings, own); }),
+  EXPECT_THAT(tests::message_of([&] { parse_plan("program", 1, &program, settings, own); }),
               HasSubstr("an option cannot be called batch_size"));
 }
 
@@ -182,7 +182,7 @@ TEST(Options, ASwitchIsTurnedOnAndOff) {
     Settings settings;
     Options own;
     own("norm", value, "Normalises");
-    const Plan plan = parse_options("program", static_cast<int>(arguments.size()), arguments.data(), settings, own);
+    const Plan plan = parse_plan("program", static_cast<int>(arguments.size()), arguments.data(), settings, own);
     return plan.help.empty() ? std::get<bool>(plan.runs.front().own.front().second) : throw BadInput(plan.help);
   };
   for (const bool before : {false, true}) {
@@ -203,7 +203,7 @@ TEST(Options, AProgramsOwnHaveNamesOfTheirOwn) {
     Options own;
     own(taken, settings.batch_size, "Taken");
     const char* const program = "program";
-    EXPECT_THAT(tests::message_of([&] { parse_options("program", 1, &program, settings, own); }),
+    EXPECT_THAT(tests::message_of([&] { parse_plan("program", 1, &program, settings, own); }),
                 StartsWith("[experiment] an option "))
         << taken;
   }
