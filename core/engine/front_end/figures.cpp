@@ -57,7 +57,11 @@ std::optional<std::vector<PendingOperation>> try_pending(ProgramQueue& queue, st
   constexpr int tries = 200;
   for (int i = 0; i < tries; ++i) {
     if (queue.lock().try_lock()) {
-      std::vector<PendingOperation> found = pending_in(queue.context().ring, queue.next_number(), max_count);
+      std::optional<std::vector<PendingOperation>> found;
+      try {
+        found = pending_in(queue.context().ring, queue.next_number(), max_count);
+      } catch (const std::bad_alloc&) {  // the report is about the rest, then
+      }
       queue.lock().unlock();
       return found;
     }

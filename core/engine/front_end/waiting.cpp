@@ -20,6 +20,13 @@ namespace {
 // How often a thread of another language that waits asks whether it is interrupted.
 constexpr std::chrono::microseconds between_hooks{50'000};
 
+// How long a thread whose operation the end of the process has dropped still waits: most processes are gone by then.
+constexpr std::chrono::seconds patience_at_exit{5};
+
+[[noreturn]] void throw_dropped() {
+  throw_error("engine", "the end of the process has dropped the operation that this wait is for");
+}
+
 // Seconds that the calling thread has waited, or computed while it waited.
 constinit thread_local double waited_s = 0;
 
@@ -85,7 +92,7 @@ void sleep_between_hooks(ProgramQueue& queue, const Goal& goal, std::uint64_t li
   Executor* executor = &executor_to_help(queue, goal);
   for (auto end = now + patience; now < end; now = steady_clock::now()) {
     for (int look = 0; look < 8; ++look) {
-      if (queue.context().ring.reached(goal)) return;
+      if (queue.context().ring.reached(goal) || queue.context().waiters.have_ended()) return;
       pause_briefly();
     }
     if (executor->workers().compute_tile(goal, limit)) end = steady_clock::now() + patience;
@@ -120,10 +127,10 @@ void wait_for_workers(ProgramQueue& queue, const Goal& goal, std::uint64_t limit
 
 void wait_until(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) {
   InOperation::forbid("a wait");  // also if the goal is reached, which would depend on time
-  if (queue.context().ring.reached(goal)) return;
+  const ExecutorContext& context = queue.context();
+  if (context.ring.reached(goal)) return;
   // A static destructor, for example, may call this, and its wait would not end.
-  if (queue.context().run_state.is_exiting_here())
-    throw_error("engine", "the end of the process has dropped the operation that this wait is for");
+  if (context.run_state.is_exiting_here()) throw_dropped();
   const profile::WaitSpan span;
   const auto start = std::chrono::steady_clock::now();
   if (const WaitHooks* const hooks = wait_hooks(); hooks != nullptr) {
@@ -132,6 +139,9 @@ void wait_until(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) {
     help_workers(queue, goal, limit);
   }
   waited_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!context.waiters.have_ended() || context.ring.reached(goal)) return;
+  std::this_thread::sleep_for(patience_at_exit);  // one that is still there may wait for this thread
+  throw_dropped();
 }
 
 // It looks again and again instead of being called: threads rarely want the engine idle.

@@ -6,6 +6,7 @@
 
 #include "asyncgrad/core/engine/run/execution.h"
 #include "asyncgrad/core/engine/threads/status.h"
+#include "asyncgrad/core/error.h"
 #include "asyncgrad/core/forks.h"
 #include "asyncgrad/core/sync/fork_locks.h"
 #include "asyncgrad/core/wait_hooks.h"
@@ -18,22 +19,29 @@ void report_unwritten(const char* how) {
   std::fprintf(stderr, "asyncgrad: the process ended %s, before all files were written that were to be saved\n", how);
 }
 
-// Not inside an operation, which it might wait for.
-bool waits_to_fork() { return !InOperation::is_here() && forks_wait(); }
+constinit thread_local bool has_waited_to_fork = false;
 
 }  // namespace
 
+// Not inside an operation, for which it might wait, nor once the process ends, as the wait would not end. fork() can pass
+// no exception on.
 void Process::before_fork() {
-  if (!waits_to_fork()) return;
-  const Uninterrupted uninterrupted;  // fork() can pass no exception on
-  lock_when_idle(queue_);
+  has_waited_to_fork = false;
+  if (InOperation::is_here() || !forks_wait() || run_state_.is_exiting()) return;
+  const Uninterrupted uninterrupted;
+  try {
+    lock_when_idle(queue_);
+  } catch (const Error&) {
+    return;  // the process ends meanwhile
+  }
+  has_waited_to_fork = true;
   for (const auto& executor : context_.executors.all()) executor->workers().hold_still();
   context_.waiters.hold_still();
   ForkLocks::lock_all();
 }
 
 void Process::after_fork(bool in_child) {
-  if (!waits_to_fork()) {
+  if (!has_waited_to_fork) {
     if (in_child) run_state_.begin_exit();
     return;
   }
@@ -101,6 +109,7 @@ void Process::at_exit() {
   if (!run_state_.is_exiting()) compute_needed();
   if (!run_state_.begin_exit()) return;
   while (finish_tiles() > abandoned_operations()) std::this_thread::yield();
+  context_.waiters.end();
   context_.failures.print_undelivered();
 }
 

@@ -1,12 +1,15 @@
 #include "asyncgrad/core/engine/threads/waiters.h"
 
+#include <chrono>
+#include <thread>
+
 namespace asyncgrad::detail {
 
 void Waiters::sleep_until(const Goal& goal) {
   Waiter waiter{.goal = goal};
   waiter.sleep.prepare();
   add(waiter);
-  if (ring_.reached(goal)) {
+  if (ring_.reached(goal) || have_ended()) {
     waiter.sleep.cancel();
   } else {
     waiter.sleep.commit();
@@ -26,9 +29,9 @@ bool Waiters::sleep_until(const Goal& goal, const std::function<bool()>& is_inte
   };
   const Removal removal{*this, waiter};
   bool goes_on = true;
-  while (goes_on && !ring_.reached(goal)) {
+  while (goes_on && !ring_.reached(goal) && !have_ended()) {
     waiter.sleep.prepare();
-    if (ring_.reached(goal) || !waiter.sleep.commit_for(milliseconds)) waiter.sleep.cancel();
+    if (ring_.reached(goal) || have_ended() || !waiter.sleep.commit_for(milliseconds)) waiter.sleep.cancel();
     goes_on = ring_.reached(goal) || !is_interrupted();
   }
   return goes_on;
@@ -63,6 +66,18 @@ void Waiters::note_earliest() {
     earliest = std::min(earliest, waiter->goal.order == nullptr ? waiter->goal.number : 0);
   }
   earliest_.store(earliest, std::memory_order_seq_cst);
+}
+
+void Waiters::end() {
+  constexpr int tries = 200;
+  have_ended_.store(true, std::memory_order_seq_cst);
+  for (int i = 0; i < tries; ++i) {
+    if (mutex_.try_lock()) {
+      for (Waiter* waiter = first_; waiter != nullptr; waiter = waiter->next) waiter->sleep.wake(1);
+      return mutex_.unlock();
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
 }
 
 void Waiters::wake_reached() {

@@ -20,7 +20,7 @@ class Waiters {
  public:
   explicit Waiters(const Ring& ring) : ring_(ring) {}
 
-  // Sleeps until the goal is reached. Takes no memory.
+  // Sleeps until the goal is reached, or all waits end. Takes no memory.
   void sleep_until(const Goal& goal);
   // Does the same, but asks `is_interrupted` now and then. Returns false if that has returned true.
   bool sleep_until(const Goal& goal, const std::function<bool()>& is_interrupted);
@@ -28,6 +28,12 @@ class Waiters {
   void wake(std::uint64_t number, std::uint64_t oldest) {
     if (std::max(number, oldest) >= earliest_.load(std::memory_order_seq_cst)) wake_reached();
   }
+
+  // Ends all waits, also those that begin later: nothing more will be finished. They may return before their goals are
+  // reached. A signal handler may have interrupted the holder of the list's lock, which is tried for some 20 ms: then
+  // those who sleep without asking go on sleeping.
+  void end();
+  bool have_ended() const { return have_ended_.load(std::memory_order_seq_cst); }
 
   // Called around a fork: no other thread holds the list's lock meanwhile, which the child would inherit without its
   // holder.
@@ -56,6 +62,8 @@ class Waiters {
   Waiter* first_ ASYNCGRAD_GUARDED_BY(mutex_) = nullptr;
   // The smallest number of a goal: before that is finished, no goal is reached.
   alignas(128) std::atomic<std::uint64_t> earliest_{never};
+  // Sequentially consistent, as a goal: a thread that waits is in the list before it looks.
+  std::atomic<bool> have_ended_{false};
 };
 
 }  // namespace asyncgrad::detail

@@ -129,7 +129,8 @@ class Workers {
   bool spin(const Member& member);
   bool is_over(const Member& member) const {
     // Relaxed: stop() joins the workers.
-    return member.goal != nullptr ? ring_.reached(*member.goal) : stopping_.load(std::memory_order_relaxed);
+    if (member.goal == nullptr) return stopping_.load(std::memory_order_relaxed);
+    return ring_.reached(*member.goal) || waiters_.have_ended();
   }
   bool take_seat() { return seats_.take() || (work_.has_ready() && seats_.take_or_be_denied()); }
   bool is_seated_here() const;

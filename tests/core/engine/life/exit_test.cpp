@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -26,19 +27,20 @@ namespace {
 
 using testing::ExitedWithCode;
 
+// Deep in a run-ahead of some tenths of a second.
+nn::Dense trained() {
+  nn::Dense net(200, 200);
+  Tensor x = randn({300, 300});
+  for (int i = 0; i < 50; ++i) x = matmul(x, x) * 0.01;
+  const NoGrad no_grad;
+  net.bias += sum(x) * 0 + 7;
+  return net;
+}
+
 // Each runs in a process of its own, which starts anew.
 class EndOfProcessTest : public testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
-  // Deep in a run-ahead of some tenths of a second.
-  static nn::Dense trained() {
-    nn::Dense net(200, 200);
-    Tensor x = randn({300, 300});
-    for (int i = 0; i < 50; ++i) x = matmul(x, x) * 0.01;
-    const NoGrad no_grad;
-    net.bias += sum(x) * 0 + 7;
-    return net;
-  }
 };
 using EndOfProcessDeathTest = EndOfProcessTest;
 
@@ -102,6 +104,51 @@ TEST_F(EndOfProcessDeathTest, SaysThatAnOperationEndedTheProcessBeforeFilesWereW
 }
 TEST_F(EndOfProcessDeathTest, AFileQueuedAfterItIsAnError) {
   EXPECT_EXIT(save_too_late(), ExitedWithCode(0), "the end of the process has begun");
+}
+
+// A thread that the process joins after main() would wait for ever.
+[[noreturn]] void leave_while_another_thread_waits() {
+  struct Asking {
+    Asking() = default;
+    Asking(const Asking&) = delete;
+    Asking& operator=(const Asking&) = delete;
+    ~Asking() {
+      thread.join();
+      std::fprintf(stderr, "%s\n", message.c_str());
+    }
+    std::thread thread;
+    std::string message;
+  };
+  static Asking asking;
+  static std::atomic<bool> is_asked{false};
+  asking.thread = std::thread([] {
+    const Tensor bias = trained().bias;
+    is_asked = true;
+    asking.message = message_of([&] { bias.wait(); });
+  });
+  while (!is_asked) std::this_thread::yield();
+  std::exit(0);
+}
+TEST_F(EndOfProcessDeathTest, EndsTheWaitsOfOtherThreads) {
+  if (is_sanitized) GTEST_SKIP() << "it takes seconds, in which nothing is computed";
+  EXPECT_EXIT(leave_while_another_thread_waits(), ExitedWithCode(0), "has dropped the operation that this wait is for");
+}
+
+[[noreturn]] void fork_too_late() {
+  static Tensor* bias = nullptr;
+  std::atexit([] {
+    const pid_t child = fork();
+    if (child == 0) _exit(7);
+    int status = 0;
+    waitpid(child, &status, 0);
+    std::fprintf(stderr, "the child ended with %d\n", WEXITSTATUS(status));
+  });
+  bias = new Tensor(trained().bias);
+  static_cast<void>(bias->is_ready());
+  std::exit(0);
+}
+TEST_F(EndOfProcessDeathTest, AForkAfterItWaitsForNothing) {
+  EXPECT_EXIT(fork_too_late(), ExitedWithCode(0), "the child ended with 7");
 }
 
 // exit() is not among what a handler may call, but many do.
