@@ -63,7 +63,8 @@ std::vector<std::int64_t> drawn_once(const std::vector<double>& weights, std::si
   std::vector<std::pair<double, std::int64_t>> keys;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const double u = above_0(random);
-    if (weights[i] > 0) keys.emplace_back(-std::log(u) / weights[i], static_cast<std::int64_t>(i));
+    // The logarithm of -log(u) / weight, which might overflow.
+    if (weights[i] > 0) keys.emplace_back(std::log(-std::log(u)) - std::log(weights[i]), static_cast<std::int64_t>(i));
   }
   std::ranges::sort(keys);
   std::vector<std::int64_t> order;
@@ -91,9 +92,10 @@ Sampler weighted(std::vector<double> weights, WeightedOptions options, Location 
                 fmt::format("cannot draw {} items without replacement, {} have a weight above 0; draw fewer", samples,
                             positive));
   }
-  // Sums of the smallest numbers, and quotients by them, would be rounded away.
-  const double largest = std::ranges::max(weights);
-  for (double& weight : weights) weight /= largest;
+  if (options.replacement) {  // sums of the smallest numbers would be rounded away
+    const double largest = std::ranges::max(weights);
+    for (double& weight : weights) weight /= largest;
+  }
   return [weights = std::move(weights), count, samples = static_cast<std::size_t>(samples), options](
              std::int64_t items, std::int64_t epoch) {
     if (items != count)

@@ -149,6 +149,7 @@ Parts& Parts::begin(const Location& where) {
   updates_.clear();
   is_in_loop_ = true;
   is_counted_ = false;
+  ++loops_;
   gate_ = std::make_shared<Gate>();
   ended_ = 0;
   part_ = -1;
@@ -179,7 +180,7 @@ void Parts::fail(const std::string& cause, const char* before_cause) noexcept {
 
 Caller Parts::caller() const {
   return {.name = "Parts.average",
-          .details = fmt::format("step {}, seed {}, running statistics: {}", step_, seed_,
+          .details = fmt::format("step {}, seed {}, loop {} over mine(), running statistics: {}", step_, seed_, loops_,
                                  updates_.empty() ? "none" : str_of(updates_.front())),
           .gate = gate_};
 }

@@ -147,6 +147,8 @@ class Parts {
   std::int64_t kept_count_ = count_;  // of a checkpoint that was loaded
 
   bool is_in_loop_ = false;
+  // How many loops have begun: a rank that has left one before its average() has begun more than the others.
+  std::int64_t loops_ = 0;
   bool is_counted_ = true;  // the step, because it was averaged, or an exception has left its loop
   int part_ = -1;           // of the loop
   int ended_ = 0;           // parts of the loop

@@ -10,6 +10,7 @@
 #include "asyncgrad/autograd/tape/update.h"
 #include "asyncgrad/core/checks.h"
 #include "asyncgrad/core/error.h"
+#include "asyncgrad/core/wait_hooks.h"
 
 namespace asyncgrad::optim {
 
@@ -30,6 +31,7 @@ WeightAverage::WeightAverage(std::vector<Tensor> parameters, WeightAverageOption
 void WeightAverage::update(Location where) {
   const CallSite site(where);
   check_not_swapped("update()");
+  const detail::Uninterrupted uninterrupted;  // of a wait for room some averages would have this update, and others not
   const double share = options_.decay ? 1 - *options_.decay : 1 / static_cast<double>(updates_ + 1);
   const NoGrad no_grad;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -45,12 +47,17 @@ void WeightAverage::update(Location where) {
 }
 
 void WeightAverage::swap(Location where) {
+  const CallSite site(where);
   const NoGrad no_grad;
+  // All that may fail comes first: half an exchange would lose weights.
+  std::vector<Tensor> values;
+  for (const Tensor& average : averages_) average.wait(where);
+  for (const Tensor& parameter : parameters_) values.push_back(parameter.detach().clone(where));
+  for (const Tensor& value : values) value.wait(where);
+  const detail::Uninterrupted uninterrupted;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const Tensor values = parameters_[i].detach().clone(where);
-    Tensor parameter = parameters_[i].detach();
-    parameter.copy_(Arg(averages_[i], where));
-    averages_[i].copy_(Arg(values, where));
+    parameters_[i].detach().copy_(Arg(averages_[i], where));
+    averages_[i].copy_(Arg(values[i], where));
   }
   is_swapped_ = !is_swapped_;
 }

@@ -28,7 +28,7 @@ struct WeightAverageOptions {
 //
 // Running statistics, such as those of BatchNorm, are no parameters: those of an average are computed anew by the
 // program. Its members, for a Checkpoint, are the averages and the number of updates; between two swap() members() throws
-// Error. One thread at a time may use it. All calls are queued and may wait for room.
+// Error. One thread at a time may use it. Calls but swap() are queued and may wait for room.
 class WeightAverage {
  public:
   // Keeps handles of the parameters; the averages begin with their values. Throws Error without parameters and for a
@@ -36,9 +36,11 @@ class WeightAverage {
   explicit WeightAverage(std::vector<Tensor> parameters, WeightAverageOptions options = {},
                          Location where = Location::current());
 
-  // average = decay average + (1 - decay) parameter, or the mean of all values so far. Throws Error between two swap().
+  // average = decay average + (1 - decay) parameter, or the mean of all values so far. An update that fails counts, too.
+  // Throws Error between two swap().
   void update(Location where = Location::current());
-  // Exchanges the values of the parameters and of the averages.
+  // Exchanges the values of the parameters and of the averages. Waits for them, and throws their errors before anything
+  // has changed. Takes memory for a copy of all parameters meanwhile.
   void swap(Location where = Location::current());
   const std::vector<Tensor>& averages() const { return averages_; }
   std::int64_t updates() const { return updates_; }

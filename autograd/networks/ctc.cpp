@@ -10,6 +10,7 @@
 #include "asyncgrad/autograd/elementwise.h"
 #include "asyncgrad/autograd/indexing.h"
 #include "asyncgrad/autograd/networks/decomposed.h"
+#include "asyncgrad/autograd/reduce.h"
 #include "asyncgrad/autograd/shape.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/autograd/tape/operation_node.h"
@@ -46,8 +47,8 @@ Tensor with_blanks(const Tensor& targets, const Tensor& lengths, std::int64_t bl
 // The recursion over the steps, for all samples and states at once: state s is element s of the labels with blanks.
 Tensor detail::decomposed_ctc(const Tensor& x, const CtcTargets& t, std::int64_t blank) {
   const std::int64_t steps = x.size(0), samples = x.size(1), states = 2 * t.targets.size(1) + 1;
-  const TensorOptions like{.dtype = x.dtype(), .device = x.device()}, integers{.dtype = int64, .device = x.device()};
-  if (steps == 0) return zeros({samples}, like);
+  const TensorOptions integers{.dtype = int64, .device = x.device()};
+  if (steps == 0) return sum(x, {0, 2});  // zeros, which depend on x
   const Tensor labels = with_blanks(t.targets, t.target_lengths, blank);
   const Tensor of_states = gather(x, expand(labels, {steps, samples, states}), 2);
   // Not to blanks: what lies before the label before a blank is one, too.

@@ -47,8 +47,15 @@ class Captured {
 
 void run(Gpu& gpu, const Kernel& kernel, KernelCall call, const Launch& launch) {
   call.launch = &launch;
-  kernel.run(call, 0);
-  gpu.check_refusable(gpu.api().take_last_error());
+  try {
+    kernel.run(call, 0);
+  } catch (...) {
+    const cudaError_t left = gpu.api().take_last_error();  // which is no error of the next operation
+    if (!is_refusal(left)) gpu.note(left);
+    throw;
+  }
+  const cudaError_t left = gpu.api().take_last_error();
+  if (left != cudaErrorNotReady) gpu.check_refusable(left);  // an answer to a question of the program's function
 }
 
 ExecutableGraph::ExecutableGraph(Gpu& gpu, const Launch& capturing, std::span<const LateCall> calls)

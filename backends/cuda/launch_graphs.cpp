@@ -1,6 +1,8 @@
 #include "asyncgrad/backends/cuda/launch_graphs.h"
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <nvtx3/nvtx3.hpp>
 #include <utility>
 
@@ -30,6 +32,7 @@ void LaunchGraphs::set_graph(std::shared_ptr<LaunchGraphState> state) {
 void LaunchGraphs::issue(const Kernel& kernel, const KernelCall& call) {
   const std::size_t place = calls_.size();
   if (place == 0) {
+    candidates_.clear();  // an operation that failed may have left them
     for (const TakePointer& take : *takes_) candidates_.push_back(take.get());
   }
   std::erase_if(candidates_, [&](const Take* take) {
@@ -48,7 +51,10 @@ void LaunchGraphs::end_sequence() {
   Take* const take = is_kept_ ? nearest_take(/*is_executable=*/true) : nullptr;
   if (take == nullptr || !launch_at_once(*take)) {
     if (is_kept_) launch_one_by_one();
-    if (calls_.size() >= shortest_graph) remember();
+    try {
+      if (calls_.size() >= shortest_graph) remember();
+    } catch (const std::bad_alloc&) {  // then it is not remembered
+    }
   }
   calls_.clear();
   candidates_.clear();
@@ -60,7 +66,9 @@ void LaunchGraphs::launch_one_by_one() {
   const nvtx3::scoped_range range{state_->name.c_str()};
   try {
     for (const LateCall& call : calls_) run(gpu_, call.kernel(), call.call(), launch_);
-  } catch (const Error& error) {
+  } catch (const DeviceFailed&) {
+    throw;
+  } catch (const std::exception& error) {
     gpu_.note(cudaErrorLaunchFailure);
     throw DeviceFailed(error.what());
   }
@@ -90,8 +98,10 @@ bool LaunchGraphs::launch_at_once(Take& take) {
       if (!take.calls[i].is_same(calls_[i])) take.executable->set(i, calls_[i]);
     }
     take.executable->launch(launch_.stream);
-  } catch (const Error&) {
-    take.executable = nullptr;  // a part of it may have been changed
+  } catch (const DeviceFailed&) {
+    throw;
+  } catch (const std::exception&) {  // also if the host has no memory
+    take.executable = nullptr;       // a part of it may have been changed
     ++take.refusals;
     return false;
   }
@@ -121,7 +131,9 @@ void LaunchGraphs::make_executable(Take& take) {
       capturing_.emplace(Launch{capture_stream_->get(), launch_.queue, launch_.planner});
     }
     take.executable = std::make_unique<ExecutableGraph>(gpu_, *capturing_, take.calls);
-  } catch (const Error&) {
+  } catch (const DeviceFailed&) {
+    throw;
+  } catch (const std::exception&) {  // also if the host has no memory
     ++take.refusals;
   }
 }

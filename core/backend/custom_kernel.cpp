@@ -45,7 +45,7 @@ const Shape& CustomCall::output_shape(int i) const { return call_.shape(output_v
 DType CustomCall::input_dtype(int i) const { return call_.dtype(input_view(i)); }
 DType CustomCall::output_dtype(int i) const { return call_.dtype(output_view(i)); }
 
-int CustomCall::tiles() const { return kernel().tiles; }
+int CustomCall::tiles() const { return stream_ != nullptr ? 1 : kernel().tiles; }  // a stream gets all at once
 
 std::pair<std::int64_t, std::int64_t> CustomCall::part_of(std::int64_t count) const {
   // The first `longer` parts have one item more. This way no product of two large numbers overflows.

@@ -360,5 +360,17 @@ TEST(MaximumGradient, IsSharedByEquals) {
   EXPECT_EQ(y.grad().to_vector<double>(), (std::vector<double>{0.5, 0}));
 }
 
+TEST(LogsumexpGradient, HasGradientsItselfWhereAllTermsVanish) {
+  const Tensor x = parameter(full({2}, -INFINITY));
+  const Tensor first = grad(logsumexp(x), {x}, {}, {.create_graph = true})[0];
+  EXPECT_EQ(grad(sum(first), {x})[0].to_vector<float>(), (std::vector<float>{0, 0}));
+}
+
+TEST(DivergenceGradient, HasGradientsItselfWhereTheLabelIsZero) {
+  const Tensor x = full({2}, -INFINITY), y = parameter(zeros({2})), w = parameter(ones({2}));
+  const Tensor first = grad(sum(divergence(x, y) * w), {y}, {}, {.create_graph = true})[0];
+  EXPECT_EQ(grad(sum(first), {w})[0].to_vector<float>(), (std::vector<float>{0, 0}));
+}
+
 }  // namespace
 }  // namespace asyncgrad::tests

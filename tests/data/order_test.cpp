@@ -74,6 +74,7 @@ TEST(Weighted, TakesTheSmallestWeights) {
     is_in_order = is_in_order && std::ranges::is_sorted(order);
   }
   EXPECT_FALSE(is_in_order);
+  EXPECT_EQ(weighted({1e-300, 1e300, 0, 1e-300}, {.replacement = false, .samples = 3})(4, 0).front(), 1);
 }
 
 // The items may draw for themselves with the same seed.

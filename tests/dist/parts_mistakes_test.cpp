@@ -241,12 +241,32 @@ TEST(Parts, RefuseAnotherStepOrSeedOnAnotherRank) {
       train_step(parts, sgd, w);
       const std::string message = message_of([&] { w.grad().wait(); });
       EXPECT_THAT(message, HasSubstr("the programs of the ranks differ: rank 0 calls Parts.average of"));
-      EXPECT_THAT(message, HasSubstr(", step 2, seed 5, running statistics: none; rank 1 calls Parts.average of"));
+      EXPECT_THAT(message, HasSubstr(", step 2, seed 5, loop 2 over mine(), running statistics: none; rank 1 calls"));
       EXPECT_THAT(message, HasSubstr(number == std::string("step") ? ", step 9, seed 5," : ", step 2, seed 12,"));
       EXPECT_EQ(dist::sum(ones({1}), world).item(), 2) << "the next call";
     });
     recover();
   }
+}
+
+// The other rank's next batch would be added to this one's.
+TEST(Parts, RefuseAnotherRankThatHasLeftALoop) {
+  as_ranks(2, [&](const dist::World& world) {
+    const Tensor w = parameter(ones({2}));
+    optim::SGD sgd({w}, {.lr = 1});
+    dist::Parts parts(world, 2);
+    if (world.rank() == 1) {
+      for (const int part : parts.mine()) {
+        static_cast<void>(part);
+        break;
+      }
+    }
+    train_step(parts, sgd, w);
+    EXPECT_THAT(message_of([&] { w.grad().wait(); }),
+                testing::AllOf(HasSubstr("the programs of the ranks differ"), HasSubstr(", loop 1 over mine()"),
+                               HasSubstr(", loop 2 over mine()")));
+  });
+  recover();
 }
 
 TEST(Parts, RefuseOtherRunningStatisticsOnAnotherRank) {

@@ -70,5 +70,22 @@ TEST(WeightAverage, BeginsWithTheFirstValuesExactly) {
   EXPECT_EQ(average.averages()[0].item(), 1e-9F);
 }
 
+// Half an exchange would lose the weights.
+TEST(WeightAverage, SwapsAllOrNothing) {
+  Tensor p = parameter(full({2}, 1)), q = parameter(full({2}, 2));
+  WeightAverage average({p, q}, {.decay = 0.5});
+  Tensor values = q.detach();
+  custom_many("fails", {}, {values}, [](const CustomCall&) { throw std::runtime_error("no luck"); },
+              {.cost = 1 << 30, .in_place = {0}});
+  EXPECT_THAT(message_of([&] { average.swap(); }), testing::HasSubstr("no luck"));
+  average.update();  // it is not swapped
+  recover();
+  EXPECT_EQ(p.to_vector<float>(), (std::vector<float>{1, 1}));
+  set(q, 2);
+  average.swap();
+  average.swap();
+  EXPECT_EQ(p.to_vector<float>(), (std::vector<float>{1, 1}));
+}
+
 }  // namespace
 }  // namespace asyncgrad::optim

@@ -29,7 +29,9 @@ void run_arange(const KernelCall& call, int tile) {
     T* const out = call.data<T>(0);
     for (std::int64_t i = range.begin; i < range.end; ++i) {
       if constexpr (std::is_integral_v<T>) {
-        out[i] = static_cast<T>(attributes.start.integer + i * attributes.step.integer);
+        const auto first = static_cast<std::uint64_t>(attributes.start.integer), number = static_cast<std::uint64_t>(i);
+        out[i] =
+            static_cast<T>(first + number * static_cast<std::uint64_t>(attributes.step.integer));  // may wrap around
       } else {
         out[i] = converted<T>(attributes.start.floating + static_cast<double>(i) * attributes.step.floating);
       }

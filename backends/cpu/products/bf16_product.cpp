@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <vector>
 
 #include "asyncgrad/backends/cpu/products/bf16_tiles.h"
 #include "asyncgrad/backends/cpu/products/onednn.h"
@@ -29,7 +30,27 @@ void copy_rounded(const float* from, std::int64_t from_row, std::int64_t from_co
 
 }  // namespace
 
+namespace {
+
+void panel_product_of_rounded(const PanelProduct<float>& p) {
+  std::vector<float> x(static_cast<std::size_t>(p.m * p.k)), w(static_cast<std::size_t>(p.k * p.n));
+  copy_rounded(p.x, p.x_row, p.x_column, p.m, p.k, x.data());
+  copy_rounded(p.w, p.w_row, p.w_column, p.k, p.n, w.data());
+  PanelProduct<float> copies = p;
+  copies.x = x.data();
+  copies.x_row = p.k;
+  copies.w = w.data();
+  copies.w_row = p.n;
+  copies.x_column = copies.w_column = 1;
+  panel_product_for_onednn(copies);
+}
+
+}  // namespace
+
 void product_of_rounded(const PanelProduct<float>& p, void* scratch) {
+  if (p.m > 0 && p.n > 0 && p.k > 0 && !has_onednn_kernels(std::min(p.m, max_rows), false)) {
+    return panel_product_of_rounded(p);
+  }
   float *const w = static_cast<float*>(scratch), *const x = w + max_columns * max_depth;
   for (std::int64_t column = 0; column < p.n; column += max_columns) {
     const std::int64_t columns = std::min(max_columns, p.n - column);

@@ -1,6 +1,9 @@
 #include "asyncgrad/backends/cpu/products/panel_product.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
 
 #include "asyncgrad/backends/cpu/dispatch.h"
 #include "asyncgrad/backends/cpu/highway_targets.h"
@@ -288,6 +291,16 @@ void panel_product(const PanelProduct<float>& product, void* scratch) {
 }
 void panel_product(const PanelProduct<double>& product, void* scratch) {
   panel_loops().of<double>().product(product, scratch);
+}
+void panel_product_for_onednn(const PanelProduct<float>& product) {
+  struct alignas(64) Line {
+    std::array<std::byte, 64> bytes;
+  };
+  const auto lines = static_cast<std::size_t>(panel_scratch_bytes(product.k)) / sizeof(Line);
+  const std::unique_ptr<Line[]> scratch(new Line[lines]);
+  PanelProduct<float> block = product;
+  if (block.k == 1) block.x_column = block.w_column = 1;  // any will do, and the loops want this one
+  panel_product(block, scratch.get());
 }
 void add_bias(const PanelProduct<float>& product) { panel_loops().of<float>().finish(product); }
 

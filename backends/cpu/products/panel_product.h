@@ -34,6 +34,10 @@ std::int64_t panel_scratch_bytes(std::int64_t k);
 void panel_product(const PanelProduct<float>& product, void* scratch);
 void panel_product(const PanelProduct<double>& product, void* scratch);
 
+// Does the same in scratch memory of its own, where oneDNN's kernels are missing (onednn.h). That decision is final, so
+// that a product's bits stay the same as long as the process lives. Throws std::bad_alloc.
+void panel_product_for_onednn(const PanelProduct<float>& product);
+
 // Completes a block whose product is in out: out = relu?(out + bias).
 void add_bias(const PanelProduct<float>& product);
 

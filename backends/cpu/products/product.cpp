@@ -110,18 +110,8 @@ void by_onednn_from_copies(const ProductShape& shape, PanelProduct<float> block,
   }
 }
 
-// The decision is final, so that a product's bits stay the same as long as the process lives.
-void by_panels_in_place_of_onednn(const PanelProduct<float>& block) {
-  struct alignas(64) Line {
-    std::array<std::byte, 64> bytes;
-  };
-  const auto lines = static_cast<std::size_t>(panel_scratch_bytes(block.k)) / sizeof(Line);
-  const std::unique_ptr<Line[]> scratch(new Line[lines]);
-  by_panels(block, false, scratch.get());
-}
-
 void by_onednn(const ProductShape& shape, const PanelProduct<float>& block, std::byte* scratch) {
-  if (!has_onednn_kernels(block.m, shape.transpose_w)) return by_panels_in_place_of_onednn(block);
+  if (!has_onednn_kernels(block.m, shape.transpose_w)) return panel_product_for_onednn(block);
   if (copies_x(shape)) {
     by_onednn_from_copies(shape, block, reinterpret_cast<float*>(scratch));
   } else {

@@ -155,7 +155,8 @@ void max(const PoolPlane& plane, std::int64_t count, const T* x, T* y, std::byte
   if (plane.width.out < min_row) return max_of_windows(plane, count, x, y, nullptr);
   if (suits_max_windows<T>(plane)) return max_windows(plane, count, x, y, nullptr);
 #if HWY_TARGET != HWY_SCALAR
-  if (plane.width.stride == 2 && plane.width.out >= lanes_of<T>) {
+  const bool has_wide_padding = plane.width.padding > plane.width.in;
+  if (plane.width.stride == 2 && plane.width.out >= lanes_of<T> && !has_wide_padding) {
     return max_of_every_second(plane, count, x, y, scratch);
   }
 #endif

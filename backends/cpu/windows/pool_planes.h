@@ -1,6 +1,7 @@
 // Pooling of one plane (H, W). Internal.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -28,7 +29,8 @@ struct PoolPlanes {
 // output; and one element.
 inline std::int64_t pool_scratch_bytes(const PoolPlane& plane) {
   const Range elements = plane.width.elements();
-  return 24 * (elements.end - elements.begin) + 16 * (plane.width.in + plane.width.padding + plane.width.out + 1);
+  const std::int64_t padding = std::min(plane.width.padding, plane.width.in);  // wider one is not written
+  return 24 * (elements.end - elements.begin) + 16 * (plane.width.in + padding + plane.width.out + 1);
 }
 
 // The functions for the best instruction set that this processor has.

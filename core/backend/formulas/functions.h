@@ -29,19 +29,24 @@ struct Pow : Row<2, true> {
   static constexpr const char* name = "pow";
   static constexpr auto apply(const auto& m, auto x, auto y) { return m.pow(x, y); }
 };
-struct PowGradX : Row<3> {  // y x^(y-1), 0 where y is 0
+// y x^(y-1), 0 where y is 0. Its gradient in y is 1 / x there, but 0 where x is 0 or NaN, or 1 / x overflows.
+struct PowGradX : Row<3> {
   static constexpr const char* name = "pow_grad_x";
   static constexpr auto apply(const auto& m, auto x, auto y, auto dz) {
-    const auto zero = m.set(0);
-    const auto derivative = m.mul(dz, m.mul(y, m.pow(x, m.sub(y, m.set(1)))));
-    return m.select(m.equal(y, zero), zero, derivative);
+    const auto zero = m.set(0), one = m.set(1);
+    const auto is_zero = m.equal(y, zero), has_inverse = m.less(m.set(1e-38), m.abs(x));
+    const auto base = m.select(is_zero, m.select(has_inverse, x, one), x);
+    const auto derivative = m.mul(dz, m.mul(y, m.pow(base, m.sub(y, one))));
+    const auto at_zero = m.select(has_inverse, m.add(derivative, zero), zero);  // never -0
+    return m.select(is_zero, at_zero, derivative);
   }
 };
 struct PowGradY : Row<3> {  // from x and the output z = x^y: z ln x, 0 where x is 0
   static constexpr const char* name = "pow_grad_y";
   static constexpr auto apply(const auto& m, auto x, auto z, auto dz) {
     const auto zero = m.set(0);
-    return m.select(m.equal(x, zero), zero, m.mul(dz, m.mul(z, m.log(x))));
+    const auto is_zero = m.equal(x, zero);
+    return m.select(is_zero, zero, m.mul(dz, m.mul(z, m.log(m.select(is_zero, m.set(1), x)))));
   }
 };
 // x^0.5 and x^-0.5: not sqrt(x) and rsqrt(x) where x is -0 or -infinity, whose powers are positive.
@@ -89,8 +94,10 @@ struct ExpOfDifference : Row<2> {  // e^(x - y)
 struct LogsumexpGrad : Row<3> {  // from the output: e^(x - y), which is 0 for a term e^-inf and 1 for the only term
   static constexpr const char* name = "logsumexp_grad";
   static constexpr auto apply(const auto& m, auto x, auto y, auto dy) {
-    const auto share = m.select(m.equal(x, y), m.set(1), m.exp(m.sub(x, y)));
-    return m.select(m.equal(x, m.set(-infinity)), m.set(0), m.mul(dy, share));
+    const auto zero = m.set(0);
+    const auto is_all = m.equal(x, y);
+    const auto share = m.select(is_all, m.set(1), m.exp(m.select(is_all, zero, m.sub(x, y))));
+    return m.select(m.equal(x, m.set(-infinity)), zero, m.mul(dy, share));
   }
 };
 

@@ -190,7 +190,9 @@ void Launcher::issue(Operation& operation, Failure* cause) {
       cause = own;
     }
   }
-  settle(operation.invocation, cause, false, context_.failures);
+  // A function of the program may have written before it threw.
+  const bool started = own != nullptr && issued.was_launched && runs_function(operation.invocation.op);
+  settle(operation.invocation, cause, started, context_.failures);
   operation.ticket = queue.next_ticket();
   issued.has_failed = cause != nullptr;
   queue.push(issued);

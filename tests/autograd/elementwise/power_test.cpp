@@ -127,5 +127,22 @@ TEST(Pow, OfIntegersWrapsAround) {
             "[pow] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
+// d²/dx dy of x^y is y x^(y-1) ln x + x^(y-1). Neither a base nor an exponent of 0 makes a NaN of it, or of others'.
+TEST(Power, HasGradientsOfSecondOrderAtZero) {
+  const Tensor x = Tensor::from(std::vector<float>{0, 2}, {2}),
+               p = parameter(Tensor::from(std::vector<float>{2, 2}, {2})), w = parameter(ones({2}));
+  const Tensor g = grad(sum(pow(x, p) * w), {p}, {}, {.create_graph = true})[0];
+  const std::vector<float> of_weights = grad(sum(g), {w})[0].to_vector<float>();
+  EXPECT_EQ(of_weights[0], 0);
+  EXPECT_FLOAT_EQ(of_weights[1], 2.7725887F);
+  const Tensor base = parameter(Tensor::from(std::vector<float>{2, -4, 0}, {3})), none = parameter(zeros({3}));
+  const Tensor dx = grad(sum(pow(base, none)), {base}, {}, {.create_graph = true})[0];
+  EXPECT_EQ(dx.to_vector<float>(), (std::vector<float>{0, 0, 0}));
+  const std::vector<Tensor> second = grad(sum(dx), {base, none});
+  EXPECT_EQ(second[0].to_vector<float>(), (std::vector<float>{0, 0, 0}));
+  EXPECT_EQ(second[1].to_vector<float>()[0], 0.5F);
+  EXPECT_EQ(second[1].to_vector<float>()[2], 0);
+}
+
 }  // namespace
 }  // namespace asyncgrad::tests

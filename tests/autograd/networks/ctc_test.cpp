@@ -191,5 +191,11 @@ TEST(Ctc, ShowsWhatDoesNotFit) {
   recover();
 }
 
+TEST(Ctc, OfNoStepsHasGradientsItself) {
+  const Tensor x = parameter(zeros({0, 2, 3})), none = zeros({2}, {.dtype = int64});
+  const Tensor loss = sum(ctc(x, ones({2, 1}, {.dtype = int64}), none, none));
+  EXPECT_EQ(grad(loss, {x}, {}, {.create_graph = true})[0].shape(), x.shape());
+}
+
 }  // namespace
 }  // namespace asyncgrad::tests

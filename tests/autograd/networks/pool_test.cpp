@@ -197,5 +197,12 @@ TEST(Pool, RefusesWhatDoesNotFitAtTheCall) {
             "[avg_pool2d] a tensor that holds nothing, as Tensor{} does; assign one with values to it first");
 }
 
+// A plan of the kernel by vectors would ask for memory for the padding.
+TEST(Pool, TakesPaddingThatIsWiderThanTheInput) {
+  const Tensor x = arange(0, 64).reshape({1, 1, 64});
+  const Tensor y = max_pool1d(x, std::int64_t{1} << 61, {.stride = 2, .padding = std::int64_t{1} << 60});
+  EXPECT_EQ(y.to_vector<float>(), std::vector<float>(33, 63));
+}
+
 }  // namespace
 }  // namespace asyncgrad::tests

@@ -64,6 +64,21 @@ TEST_F(LaunchGraphs, CallAFunctionOfTheProgramOnceACall) {
   EXPECT_EQ(calls, 8);
 }
 
+// It may have written before it threw.
+TEST_F(LaunchGraphs, AValueThatAFunctionWasWritingStaysLost) {
+  Tensor x = ones_there();
+  x.wait();
+  const auto fail = [](const CustomCall& call) {
+    EXPECT_EQ(call.tiles(), 1);
+    EXPECT_EQ(call.part_of(5), std::pair(std::int64_t{0}, std::int64_t{5}));
+    throw std::runtime_error("half done");
+  };
+  custom_many("mine", {}, {x}, [](const CustomCall&) {}, {.tiles = 4, .in_place = {0}, .cuda = fail});
+  EXPECT_THAT(message_of([&] { x.wait(); }), testing::HasSubstr("[mine] half done"));
+  recover();
+  EXPECT_THAT(message_of([&] { x.wait(); }), testing::HasSubstr("[mine] half done"));
+}
+
 TEST_F(LaunchGraphs, ChangeNumbersWithoutANewGraph) {
   LaunchGraph step("step");
   Tensor x = ones_there();
