@@ -85,8 +85,8 @@ decltype(auto) item_of(const Data& data, std::int64_t i, Random random) {
 //     while (auto batch = batches.next()) train((*batch)[0], (*batch)[1]);  // (128, 784) float32 and (128) int64
 //   }
 //
-// Its place is among its members, so that a Checkpoint keeps it: a number of batches, which are to be of the same size,
-// seed and data when a training goes on there. One thread at a time may use it.
+// Its place is among its members, so that a Checkpoint keeps it. It is a number of batches, so the program that goes on
+// must have the same batch_size, seed and data. One thread at a time may use it.
 template <class Data>
 requires(Indexed<Data> || Randomised<Data>) class Batches {
  public:

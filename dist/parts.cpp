@@ -149,6 +149,7 @@ Parts& Parts::begin(const Location& where) {
   updates_.clear();
   is_in_loop_ = true;
   is_counted_ = false;
+  if (std::exchange(step_of_loops_, step_) != step_) loops_ = 0;
   ++loops_;
   gate_ = std::make_shared<Gate>();
   ended_ = 0;
@@ -269,7 +270,7 @@ void Parts::add(optim::Optimizer& optimizer, Location where) {
   if (sums->added != part_ - first_) {
     throw_error("Parts.add",
                 fmt::format("it is called once for each part, and part {} comes after {} others of this rank, "
-                            "but {} parts were added; after an error begin the loop over mine() again",
+                            "but {} parts were added; after an error begin the loop over mine() again, on all ranks",
                             part_, part_ - first_, sums->added));
   }
   const NoGrad no_grad;
@@ -303,7 +304,7 @@ void Parts::average(optim::Optimizer& optimizer, Location where) {
   if (ended_ != length_ || added != length_) {
     throw_error("Parts.average",
                 fmt::format("{} of this rank's {} parts have ended, and {} were added; add() is called for each in the "
-                            "loop over mine(), which begins again after an error",
+                            "loop over mine(), which begins again on all ranks after an error",
                             ended_, length_, added));
   }
   if (sums->partial.empty()) {

@@ -75,7 +75,8 @@ class Parts {
   //
   // An exception that leaves the loop ends the step, which counts. In a world of several the calls of average() of all
   // other ranks fail with it, and nobody updates, as after an operation that fails. That is queued; it may wait for room.
-  // The others are not told of an exception of mine() itself, nor of a break: they wait for this rank.
+  // The others are not told of an exception of mine() itself, nor of a break: they wait for this rank, and its next loop
+  // is an error on all, because it may be of another batch.
   [[nodiscard]] Mine mine(Location where = Location::current());
 
   // The rows of a part, of this rank's rows x (N, …) of a batch: (N / (count / size), …), which share storage with x.
@@ -92,7 +93,7 @@ class Parts {
   // Gives the parameters the average over all parts as their gradients: called after the loop, before step(). The first
   // call of a step queues the updates of running statistics, too. Queues and waits as average_gradients() does, and fails
   // as it does: an exception while it queues ends this rank's world. It is an error on all ranks if they differ in the
-  // number of the step, in the seed, or in the shapes and types of running statistics. Throws Error in the loop, unless
+  // number of the step, in that of the loops begun for it, in the seed, or in the shapes and types of running statistics. Throws Error in the loop, unless
   // the loop has come to its end and all parts were added, and if a parameter has got a gradient since.
   void average(optim::Optimizer& optimizer, Location where = Location::current());
 
@@ -147,8 +148,9 @@ class Parts {
   std::int64_t kept_count_ = count_;  // of a checkpoint that was loaded
 
   bool is_in_loop_ = false;
-  // How many loops have begun: a rank that has left one before its average() has begun more than the others.
-  std::int64_t loops_ = 0;
+  // How many loops have begun in step `step_of_loops_`: a rank that has left one before its average() has begun more of
+  // them than the others.
+  std::int64_t loops_ = 0, step_of_loops_ = 0;
   bool is_counted_ = true;  // the step, because it was averaged, or an exception has left its loop
   int part_ = -1;           // of the loop
   int ended_ = 0;           // parts of the loop

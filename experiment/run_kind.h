@@ -35,8 +35,9 @@ struct RunKind {
 // The run called `name`. Throws BadInput, naming `option`, if there is none.
 RunKind parse_run(std::string_view option, std::string_view name);
 
-// The run described by --barrier, --schedule and --memory-budget, which default to `none`, `oldest_first` and `automatic`,
-// and by --recompute. Throws BadInput for an unknown value, for first_ready with a budget, and for --recompute without one.
+// The run described by --barrier, --schedule and --memory-budget, which default to `none`, `oldest_first` and
+// `automatic`, and by --recompute. Throws BadInput for an unknown value, for first_ready with a budget, and for
+// --recompute without one.
 RunKind own_run(const std::optional<std::string>& barrier, const std::optional<std::string>& schedule,
                 const std::optional<std::string>& budget, bool recompute);
 

@@ -1,4 +1,5 @@
-// Pooling and other sizes: windows of an input (N, C, H, W), see autograd/pool.h and autograd/interpolate.h. They have no parameters.
+// Pooling and other sizes: windows of an input (N, C, H, W), see autograd/pool.h and autograd/interpolate.h. They have no
+// parameters.
 //
 // Constructors throw Error for options that fit no input. Calls are queued and may wait for room. They throw Error as the
 // operations do. Several threads may call the same one at once.

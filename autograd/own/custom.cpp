@@ -1,6 +1,4 @@
 #include "asyncgrad/autograd/custom.h"
-#include "asyncgrad/autograd/source.h"
-#include "asyncgrad/autograd/with_gradient.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +6,7 @@
 #include <atomic>
 
 #include "asyncgrad/autograd/own/sink.h"
+#include "asyncgrad/autograd/source.h"
 #include "asyncgrad/autograd/tape/in_place.h"
 #include "asyncgrad/autograd/tape/operands.h"
 #include "asyncgrad/core/backend/custom_kernel.h"

@@ -43,6 +43,11 @@ class Captured {
   cudaGraph_t graph_ = nullptr;
 };
 
+cudaError_t last_error(Gpu& gpu) {
+  const cudaError_t left = gpu.api().take_last_error();
+  return left == cudaErrorNotReady ? cudaSuccess : left;  // an answer to a question of the program's function
+}
+
 }  // namespace
 
 void run(Gpu& gpu, const Kernel& kernel, KernelCall call, const Launch& launch) {
@@ -50,12 +55,11 @@ void run(Gpu& gpu, const Kernel& kernel, KernelCall call, const Launch& launch) 
   try {
     kernel.run(call, 0);
   } catch (...) {
-    const cudaError_t left = gpu.api().take_last_error();  // which is no error of the next operation
+    const cudaError_t left = last_error(gpu);  // which is no error of the next operation
     if (!is_refusal(left)) gpu.note(left);
     throw;
   }
-  const cudaError_t left = gpu.api().take_last_error();
-  if (left != cudaErrorNotReady) gpu.check_refusable(left);  // an answer to a question of the program's function
+  gpu.check_refusable(last_error(gpu));
 }
 
 ExecutableGraph::ExecutableGraph(Gpu& gpu, const Launch& capturing, std::span<const LateCall> calls)

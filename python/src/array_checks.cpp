@@ -1,9 +1,11 @@
 #include "array_checks.h"
 
+#include <algorithm>
+#include <span>
+#include <string>
+
 #include "conversion.h"
 #include "errors.h"
-
-#include <string>
 
 namespace asyncgrad::python {
 

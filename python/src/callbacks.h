@@ -12,8 +12,8 @@ bool interpreter_runs();
 // Takes the interpreter's lock again, after PyEval_SaveThread(). A thread that comes too late for it, as the
 // interpreter ends, blocks until the process has ended.
 void take_lock_again(PyThreadState* state);
-// Calls a function of the program with a tuple of arguments and a dict of named ones; null: it has raised. The same is
-// true of its thread.
+// Calls a function of the program with a tuple of arguments and a dict of named ones; null: it has raised. Its thread, too,
+// blocks for good if the interpreter ends meanwhile.
 PyObject* call_python(nb::handle function, nb::handle arguments, nb::handle named = {});
 // While it lives the calling thread queues an operation in which a function of Python runs; a fork waits for that.
 // It must be made before the operation is queued.

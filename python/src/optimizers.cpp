@@ -3,6 +3,7 @@
 
 #include "call.h"
 #include "conversion.h"
+#include "errors.h"
 #include "module.h"
 #include "rows.h"
 #include "tensor.h"
@@ -151,8 +152,9 @@ void bind_optimizers(nb::module_& m) {
       .def(
           "update", [](WeightAverage& self) { self.update(here()); }, "Takes the parameters into the averages.")
       .def(
-          "swap", [](WeightAverage& self) { self.swap(here()); },
-          "Exchanges the values of the parameters and of the averages.")
+          "swap", [](WeightAverage& self) { waiting([&] { self.swap(here()); }); },
+          "Exchanges the values of the parameters and of the averages. Waits for them, and raises their errors before "
+          "anything has changed.")
       .def_prop_ro("updates", &WeightAverage::updates, "The number of updates so far.")
       .def_prop_ro(
           "averages",

@@ -248,3 +248,14 @@ def test_files_of_other_types_and_names(tmp_path, gpus):
     other.load_parameters(tmp_path / "flat")
     same(other[0].weight.data(), net[0].weight.data())
     npx.waitall()
+
+
+def test_a_step_leaves_the_gradients_of_the_devices(gpus):
+    p = parameter(gpus)
+    trainer = gluon.Trainer([p], "sgd", {"learning_rate": 1})
+    for on, factor in zip(gpus, (1, 2)):
+        lose(p, on, factor)
+    trainer.step(1)
+    for on, factor in zip(gpus, (1, 2)):
+        same(p.data(on), [-3, -3])
+        same(p.grad(on), [factor, factor])

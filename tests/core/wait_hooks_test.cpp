@@ -1,5 +1,4 @@
 #include "asyncgrad/core/wait_hooks.h"
-#include "asyncgrad/core/forks.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -10,6 +9,7 @@
 #include <thread>
 
 #include "asyncgrad/asyncgrad.h"
+#include "asyncgrad/core/forks.h"
 #include "tests/core/engine/other_fill.h"
 #include "tests/support/forked.h"
 #include "tests/support/sanitizer.h"

@@ -28,10 +28,6 @@ void copy_rounded(const float* from, std::int64_t from_row, std::int64_t from_co
   }
 }
 
-}  // namespace
-
-namespace {
-
 void panel_product_of_rounded(const PanelProduct<float>& p) {
   std::vector<float> x(static_cast<std::size_t>(p.m * p.k)), w(static_cast<std::size_t>(p.k * p.n));
   copy_rounded(p.x, p.x_row, p.x_column, p.m, p.k, x.data());

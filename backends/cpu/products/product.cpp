@@ -1,9 +1,8 @@
 #include "asyncgrad/backends/cpu/products/product.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <memory>
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 

@@ -29,14 +29,16 @@ struct Pow : Row<2, true> {
   static constexpr const char* name = "pow";
   static constexpr auto apply(const auto& m, auto x, auto y) { return m.pow(x, y); }
 };
-// y x^(y-1), 0 where y is 0. Its gradient in y is 1 / x there, but 0 where x is 0 or NaN, or 1 / x overflows.
+// y x^(y-1), 0 where y is 0, whatever dz is. Its gradient in y is 1 / x there for a positive x that is not tiny.
 struct PowGradX : Row<3> {
   static constexpr const char* name = "pow_grad_x";
   static constexpr auto apply(const auto& m, auto x, auto y, auto dz) {
     const auto zero = m.set(0), one = m.set(1);
     const auto is_zero = m.equal(y, zero), has_inverse = m.less(m.set(1e-38), m.abs(x));
     const auto base = m.select(is_zero, m.select(has_inverse, x, one), x);
-    const auto derivative = m.mul(dz, m.mul(y, m.pow(base, m.sub(y, one))));
+    const auto is_finite = m.less(m.abs(dz), m.set(infinity));
+    const auto finite_dz = m.select(is_zero, m.select(is_finite, dz, zero), dz);
+    const auto derivative = m.mul(finite_dz, m.mul(y, m.pow(base, m.sub(y, one))));
     const auto at_zero = m.select(has_inverse, m.add(derivative, zero), zero);  // never -0
     return m.select(is_zero, at_zero, derivative);
   }

@@ -57,13 +57,14 @@ std::optional<std::vector<PendingOperation>> try_pending(ProgramQueue& queue, st
   constexpr int tries = 200;
   for (int i = 0; i < tries; ++i) {
     if (queue.lock().try_lock()) {
-      std::optional<std::vector<PendingOperation>> found;
       try {
-        found = pending_in(queue.context().ring, queue.next_number(), max_count);
-      } catch (const std::bad_alloc&) {  // the report is about the rest, then
+        std::vector<PendingOperation> found = pending_in(queue.context().ring, queue.next_number(), max_count);
+        queue.lock().unlock();
+        return found;
+      } catch (...) {  // there is no memory for a report
+        queue.lock().unlock();
+        throw;
       }
-      queue.lock().unlock();
-      return found;
     }
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }

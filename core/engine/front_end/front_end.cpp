@@ -143,8 +143,8 @@ void FrontEnd::wait(Storage& storage) {
 // reached, also when the entry belongs to another operation or the ring was made anew.
 //
 // It offers what is staged, or a thread that only asks might ask for ever. Meanwhile it visits the executors, because
-// another thread may set options, see help_workers(): either this thread sees that everything is finished, or that thread keeps
-// the executors until the wakeup is sent.
+// another thread may set options, see help_workers(): either this thread sees that everything is finished, or that thread
+// keeps the executors until the wakeup is sent.
 bool FrontEnd::is_finished(const Storage& storage) {
   const Goal goal{.number = storage.last_writer.load(std::memory_order_relaxed)};
   const Ring& ring = queue_.context().ring;

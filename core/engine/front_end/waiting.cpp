@@ -5,6 +5,7 @@
 #include <exception>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "asyncgrad/core/engine/run/execution.h"
 #include "asyncgrad/core/engine/schedule/executors.h"
@@ -21,7 +22,16 @@ namespace {
 constexpr std::chrono::microseconds between_hooks{50'000};
 
 // How long a thread whose operation the end of the process has dropped still waits: most processes are gone by then.
+// One that is still there may wait for this thread.
 constexpr std::chrono::seconds patience_at_exit{5};
+
+constinit thread_local bool has_stayed_at_exit = false;
+
+// Where the end of the process has dropped the operation, sleeps once for that time.
+void stay_at_exit(ProgramQueue& queue, const Goal& goal) {
+  if (!queue.context().waiters.have_ended() || queue.context().ring.reached(goal)) return;
+  if (!std::exchange(has_stayed_at_exit, true)) std::this_thread::sleep_for(patience_at_exit);
+}
 
 [[noreturn]] void throw_dropped() {
   throw_error("engine", "the end of the process has dropped the operation that this wait is for");
@@ -116,6 +126,7 @@ void wait_for_workers(ProgramQueue& queue, const Goal& goal, std::uint64_t limit
   hooks.begin();
   try {
     sleep_between_hooks(queue, goal, limit, hooks);
+    stay_at_exit(queue, goal);
   } catch (const std::exception&) {  // not what ends a thread, which is none
     failure = std::current_exception();
   }
@@ -137,11 +148,10 @@ void wait_until(ProgramQueue& queue, const Goal& goal, std::uint64_t limit) {
     wait_for_workers(queue, goal, limit, *hooks);
   } else {
     help_workers(queue, goal, limit);
+    stay_at_exit(queue, goal);
   }
   waited_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!context.waiters.have_ended() || context.ring.reached(goal)) return;
-  std::this_thread::sleep_for(patience_at_exit);  // one that is still there may wait for this thread
-  throw_dropped();
+  if (context.waiters.have_ended() && !context.ring.reached(goal)) throw_dropped();
 }
 
 // It looks again and again instead of being called: threads rarely want the engine idle.

@@ -18,9 +18,8 @@ class RunState {
   bool is_exiting() const { return is_exiting_.load(std::memory_order_seq_cst); }
   // Called by the thread that ends the process. False if another call has begun it.
   bool begin_exit() {
-    if (is_exiting_.exchange(true, std::memory_order_seq_cst)) return false;
     is_exiting_here_ = true;
-    return true;
+    return !is_exiting_.exchange(true, std::memory_order_seq_cst);
   }
   // Operations older than `number` are to be computed before the exit. Relaxed: it is a figure, which the exit reads
   // later in the same thread, or after it has synchronised with the thread that queued them.

@@ -142,6 +142,10 @@ TEST(Power, HasGradientsOfSecondOrderAtZero) {
   EXPECT_EQ(second[0].to_vector<float>(), (std::vector<float>{0, 0, 0}));
   EXPECT_EQ(second[1].to_vector<float>()[0], 0.5F);
   EXPECT_EQ(second[1].to_vector<float>()[2], 0);
+  // The first one is 0 there, whatever the gradient of the power is.
+  const Tensor one = parameter(full({2}, 3));
+  sum(log(pow(one, zeros({2})) - 1)).backward();
+  EXPECT_EQ(one.grad().to_vector<float>(), (std::vector<float>{0, 0}));
 }
 
 }  // namespace

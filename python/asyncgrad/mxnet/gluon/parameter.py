@@ -124,6 +124,11 @@ class Parameter:
         own = _extents(self.shape)
         return own is None or (len(own) == len(shape) and all(a == b or -1 in (a, b) for a, b in zip(own, shape)))
 
+    def check_shape(self, shape):
+        """Throws unless its array may have a shape."""
+        if not self._may_have(shape):
+            raise ValueError(f"Parameter '{self.name}' of shape {self.shape} cannot have the values of an array of shape {shape}")
+
     def complete(self, shape):
         """Takes the extents that are not known yet from a shape: that of an input, of a file, or of another block."""
         if self._is_known():
@@ -200,8 +205,7 @@ class Parameter:
     def set_data(self, data):
         """Writes the values of an array of its shape, on all devices."""
         shape = tuple(data.shape)
-        if not self._may_have(shape):
-            raise ValueError(f"Parameter '{self.name}' of shape {self.shape} cannot have the values of an array of shape {shape}")
+        self.check_shape(shape)
         self.shape = shape
         if self._data is None:
             if self._pending is None:
@@ -271,7 +275,8 @@ def _check_stored(parameter, values, ctx, cast_dtype):
     if not cast_dtype and dtype_of(parameter.dtype) != values.dtype:
         raise AssertionError(f"Failed loading Parameter '{parameter.name}' from saved params: dtype incompatible expected "
                              f"{parameter.dtype} vs saved {values.dtype}. Set cast_dtype=True to cast the dtype of saved params.")
-    if ctx is None or not parameter.is_initialized():
+    parameter.check_shape(tuple(values.shape))
+    if ctx is None or (parameter._data is None and parameter._pending is None):
         return
     own = parameter.list_ctx()
     wanted = _contexts(ctx)
@@ -322,8 +327,9 @@ class ParameterDict:
     def update(self, other):
         """Adds the parameters of another one. Throws if a name stands for another parameter there."""
         for name, parameter in other._params.items():
-            if self._params.setdefault(name, parameter) is not parameter:
+            if self._params.get(name, parameter) is not parameter:
                 raise AssertionError(f"Cannot update self with other because they have different Parameters with the same name '{name}'")
+        self._params.update(other._params)
 
     def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False):
         """Gives all parameters values; those with an initialiser of their own by that."""

@@ -56,7 +56,8 @@ class _Recurrent(HybridBlock):
         return rows
 
     def __call__(self, inputs, states=None, sequence_length=None):
-        return super().__call__(inputs, states, sequence_length)
+        lengths = (sequence_length,) if self._with_lengths else ()
+        return super().__call__(inputs, states, *lengths)  # what hooks get
 
     def state_info(self, batch_size=0):
         shape = (self._layers * len(self._sides), batch_size, self._hidden)

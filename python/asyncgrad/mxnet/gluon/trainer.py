@@ -163,7 +163,9 @@ class Trainer:
             self._clip = None
         # As in MXNet every parameter counts its own updates, and the scheduler gets the largest count.
         self._updates, self._counts, self._states = 0, {}, {}
-        self._world, self._is_reduced, self._is_shared = _world_of(kvstore), False, False
+        self._world, self._is_shared = _world_of(kvstore), False
+        # As in MXNet the gradients of the devices stay as they are in a step, unless the program wants to see the sums.
+        self._shows_sums, self._is_reduced = update_on_kvstore is False, False
 
     @property
     def learning_rate(self):
@@ -185,15 +187,25 @@ class Trainer:
         """
         if self._world.size == 1:  # a process that raises before the others have its gradients would keep them waiting
             self._check(batch_size, ignore_stale_grad)
-            self.allreduce_grads()
-        else:
-            self.allreduce_grads()
+        sums = self._sums()
+        if self._world.size > 1:
             self._check(batch_size, ignore_stale_grad)
-        self._update_all(batch_size)
+        if self._shows_sums:
+            self._show(sums)
+        self._update_all(batch_size, sums)
 
     def allreduce_grads(self):
-        """Lets the gradient of every array be the sum over all devices and processes."""
+        """Lets the gradient of every array be the sum over all devices and processes, which update() reads."""
+        self._show(self._sums())
         self._is_reduced = True
+
+    def _show(self, sums):
+        for index, total in sums.items():
+            for array in self._params[index].list_data():
+                autograd.replace_gradient(array, total.to(array.device))
+
+    def _sums(self):
+        """The sums of gradients over all devices and processes, by the parameter's number; without those that are no sums."""
         if self._world.size > 1:
             arrays = [[extend.as_class(array, ag.Tensor) for array in parameter.list_data()] for parameter in self._params]
             if not self._is_shared:
@@ -201,29 +213,26 @@ class Trainer:
                 self._is_shared = True
         wanted, totals = [], []
         with ag.no_grad():
-            for parameter in self._params:
+            for index, parameter in enumerate(self._params):
                 if parameter.grad_req == "null":
                     continue
                 arrays = parameter.list_data()
                 # A process cannot leave out what others have.
                 summed = arrays if self._world.size > 1 else [array for array in arrays if autograd.is_fresh(array)]
                 if summed and (len(arrays) > 1 or self._world.size > 1):
-                    wanted.append(arrays)
+                    wanted.append(index)
                     totals.append(_sum_over_devices(summed))
             if self._world.size > 1:
                 totals = ag.dist.sum(totals, self._world)
-            for arrays, total in zip(wanted, totals):
-                for array in arrays:
-                    autograd.replace_gradient(array, total.to(array.device))
+        return dict(zip(wanted, totals))
 
     def update(self, batch_size, ignore_stale_grad=False):
         """The same as step(), after allreduce_grads()."""
         self._check(batch_size, ignore_stale_grad)
-        if not self._is_reduced:
-            self.allreduce_grads()
-        self._update_all(batch_size)
+        self._update_all(batch_size, {} if self._is_reduced else self._sums())
+        self._is_reduced = False
 
-    def _update_all(self, batch_size):
+    def _update_all(self, batch_size, sums):
         counted = lr = None
         with ag.no_grad():
             for index, parameter in enumerate(self._params):
@@ -234,10 +243,9 @@ class Trainer:
                 self._updates = max(self._updates, count)
                 if counted != self._updates:
                     counted, lr = self._updates, self.learning_rate
-                self._update(index, arrays, count, lr * parameter.lr_mult, self._rescale / batch_size)
+                self._update(index, arrays, sums.get(index), count, lr * parameter.lr_mult, self._rescale / batch_size)
                 for array in arrays:
                     autograd.mark_used(array)
-        self._is_reduced = False
 
     def _check(self, batch_size, ignore_stale_grad):
         _check_finite("batch_size", batch_size)
@@ -250,13 +258,13 @@ class Trainer:
                 if not ignore_stale_grad and not autograd.is_fresh(array):
                     raise UserWarning(_STALE.format(parameter.name, of_device(array.device)))
 
-    def _update(self, index, arrays, count, lr, scale):
-        """Updates a parameter's arrays on all devices by their gradients."""
+    def _update(self, index, arrays, total, count, lr, scale):
+        """Updates a parameter's arrays on all devices by a sum of gradients, or by those that they have."""
         wd = self._wd * self._params[index].wd_mult
         # One operation in place of two: the same numbers but for rounding.
         plain = self._rule.update is _sgd and not self._options.get("momentum") and not wd and self._clip is None
         for place, weight in enumerate(arrays):
-            grad = weight.grad
+            grad = weight.grad if total is None else total.to(weight.device)
             if plain:
                 weight -= grad * (lr * scale)
                 continue

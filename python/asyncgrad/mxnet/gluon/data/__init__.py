@@ -11,7 +11,7 @@ from .. import utils as _utils
 from ... import np
 from ...base import unwritten as _unwritten
 from ...context import current_context as _current_context, pinned as _pinned
-from ...multiarray import alike as _alike, check_no_others
+from ...multiarray import alike as _alike, check_no_others, wrapped as _wrapped
 from .samplers import BatchSampler, FilterSampler, RandomSampler, Sampler, SequentialSampler
 
 
@@ -107,8 +107,9 @@ def _stacked(items):
 
 
 def _rows(values, places):
-    rows = values[places]
-    return rows if isinstance(rows, _ag.Tensor) else np.array(rows)
+    if not isinstance(values, _ag.Tensor):
+        return np.array(values[places])
+    return _wrapped(_ag.take(values, _ag.array(places, dtype="int64", device=values.device), 0))
 
 
 def _all_pinned(batch):
