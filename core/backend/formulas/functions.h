@@ -34,7 +34,8 @@ struct PowGradX : Row<3> {
   static constexpr const char* name = "pow_grad_x";
   static constexpr auto apply(const auto& m, auto x, auto y, auto dz) {
     const auto zero = m.set(0), one = m.set(1);
-    const auto is_zero = m.equal(y, zero), has_inverse = m.less(m.set(1e-38), m.abs(x));
+    const auto is_zero = m.equal(y, zero);
+    const auto has_inverse = m.less(m.set(1e-38), m.abs(x));
     const auto base = m.select(is_zero, m.select(has_inverse, x, one), x);
     const auto is_finite = m.less(m.abs(dz), m.set(infinity));
     const auto finite_dz = m.select(is_zero, m.select(is_finite, dz, zero), dz);

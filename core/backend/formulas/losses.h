@@ -79,7 +79,8 @@ struct DivergenceGradY : Row<3> {  // log y - x + 1, and 0 where y is 0
   static constexpr const char* name = "divergence_grad_y";
   static constexpr auto apply(const auto& m, auto x, auto y, auto dz) {
     const auto is_zero = m.equal(y, m.set(0));
-    const auto logarithm = m.log(m.select(is_zero, m.set(1), y)), other = m.select(is_zero, m.set(0), x);
+    const auto logarithm = m.log(m.select(is_zero, m.set(1), y));
+    const auto other = m.select(is_zero, m.set(0), x);
     return m.select(is_zero, m.set(0), m.mul(dz, m.add(m.sub(logarithm, other), m.set(1))));
   }
 };
