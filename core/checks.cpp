@@ -59,7 +59,7 @@ void check_at_least_one(const char* operation, const char* what, std::int64_t va
 int checked_axis(const char* operation, const Shape& shape, int axis) {
   const int rank = shape.rank();
   if (axis < -rank || axis >= rank) throw_no_axis(operation, shape, axis);
-  return axis < 0 ? axis + rank : axis;
+  return shape.checked_axis(axis);
 }
 
 void throw_no_axis(const char* operation, const Shape& shape, int axis) {

@@ -1,4 +1,4 @@
-// What average_gradients() and Parts have in common. Internal.
+// Averages gradients, for average_gradients() and Parts. Internal.
 #pragma once
 
 #include <exception>

@@ -93,8 +93,9 @@ class Parts {
   // Gives the parameters the average over all parts as their gradients: called after the loop, before step(). The first
   // call of a step queues the updates of running statistics, too. Queues and waits as average_gradients() does, and fails
   // as it does: an exception while it queues ends this rank's world. It is an error on all ranks if they differ in the
-  // number of the step, in that of the loops begun for it, in the seed, or in the shapes and types of running statistics. Throws Error in the loop, unless
-  // the loop has come to its end and all parts were added, and if a parameter has got a gradient since.
+  // number of the step, in that of the loops begun for it, in the seed, or in the shapes and types of running
+  // statistics. Throws Error in the loop, unless the loop has come to its end and all parts were added, and if a
+  // parameter has got a gradient since.
   void average(optim::Optimizer& optimizer, Location where = Location::current());
 
   void members(nn::Members& m);

@@ -38,7 +38,7 @@ class World {
   int size() const { return size_; }
   // This rank's rows of each batch, for BatchOptions::share.
   data::Share share() const { return {.index = rank_, .count = size_}; }
-  // What the collectives have taken so far, of this rank. Any thread may call it; it takes a lock for a moment.
+  // Returns what the collectives of this rank have taken so far. Any thread may call it; it takes a lock for a moment.
   Figures figures() const;
 
  private:

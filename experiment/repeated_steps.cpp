@@ -22,7 +22,7 @@ nn::ListedMembers members_of(const main_detail::Training& training) {
   return nn::ListedMembers(listed);
 }
 
-// What members held, which later steps do not change.
+// Copies of members, which later steps do not change.
 struct Copy {
   std::vector<std::pair<std::string, Tensor>> tensors;
   std::vector<std::pair<std::string, std::string>> values;

@@ -12,7 +12,7 @@
 
 namespace asyncgrad::nn {
 
-// What the options mean, and their defaults, is said in autograd/conv.h.
+// autograd/conv.h says what the options mean, and has their defaults.
 struct Conv2dOptions {
   Size2d stride = asyncgrad::Conv2dOptions{}.stride;
   Size2d padding = asyncgrad::Conv2dOptions{}.padding;

@@ -102,7 +102,7 @@ void sleep_between_hooks(ProgramQueue& queue, const Goal& goal, std::uint64_t li
   Executor* executor = &executor_to_help(queue, goal);
   for (auto end = now + patience; now < end; now = steady_clock::now()) {
     for (int look = 0; look < 8; ++look) {
-      if (queue.context().ring.reached(goal) || queue.context().waiters.have_ended()) return;
+      if (queue.context().waiters.is_over(goal)) return;
       pause_briefly();
     }
     if (executor->workers().compute_tile(goal, limit)) end = steady_clock::now() + patience;

@@ -9,7 +9,7 @@ void Waiters::sleep_until(const Goal& goal) {
   Waiter waiter{.goal = goal};
   waiter.sleep.prepare();
   add(waiter);
-  if (ring_.reached(goal) || have_ended()) {
+  if (is_over(goal)) {
     waiter.sleep.cancel();
   } else {
     waiter.sleep.commit();
@@ -29,9 +29,9 @@ bool Waiters::sleep_until(const Goal& goal, const std::function<bool()>& is_inte
   };
   const Removal removal{*this, waiter};
   bool goes_on = true;
-  while (goes_on && !ring_.reached(goal) && !have_ended()) {
+  while (goes_on && !is_over(goal)) {
     waiter.sleep.prepare();
-    if (ring_.reached(goal) || have_ended() || !waiter.sleep.commit_for(milliseconds)) waiter.sleep.cancel();
+    if (is_over(goal) || !waiter.sleep.commit_for(milliseconds)) waiter.sleep.cancel();
     goes_on = ring_.reached(goal) || !is_interrupted();
   }
   return goes_on;

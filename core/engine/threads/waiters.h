@@ -34,6 +34,8 @@ class Waiters {
   // those who sleep without asking go on sleeping.
   void end();
   bool have_ended() const { return have_ended_.load(std::memory_order_seq_cst); }
+  // Whether a wait for the goal ends: it is reached, or all waits have ended.
+  bool is_over(const Goal& goal) const { return ring_.reached(goal) || have_ended(); }
 
   // Called around a fork: no other thread holds the list's lock meanwhile, which the child would inherit without its
   // holder.

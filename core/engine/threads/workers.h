@@ -130,7 +130,7 @@ class Workers {
   bool is_over(const Member& member) const {
     // Relaxed: stop() joins the workers.
     if (member.goal == nullptr) return stopping_.load(std::memory_order_relaxed);
-    return ring_.reached(*member.goal) || waiters_.have_ended();
+    return waiters_.is_over(*member.goal);
   }
   bool take_seat() { return seats_.take() || (work_.has_ready() && seats_.take_or_be_denied()); }
   bool is_seated_here() const;

@@ -103,7 +103,12 @@ class _Variable:
         if self.gradient is not None and self.grad_req == "add":
             with ag.no_grad():
                 self.gradient += new
-        elif self.shown() is not None:
+        else:
+            self.put(new)
+
+    def put(self, new):
+        """Keeps a tensor in place of what there was, in the object that the program has."""
+        if self.shown() is not None:
             self.gradient.copy_(new)
         else:
             self.gradient = new
@@ -157,12 +162,8 @@ def mark_used(array):
 def replace_gradient(array, new):
     """Puts a tensor in the place of a variable's gradient."""
     variable = _variables.get(extend.address(array))
-    if variable is None:
-        return
-    if variable.shown() is not None:
-        variable.gradient.copy_(new)
-    else:
-        variable.gradient = _plain(new)
+    if variable is not None:
+        variable.put(_plain(new))
 
 
 def drop_gradient(array):

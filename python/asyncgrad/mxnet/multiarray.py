@@ -360,10 +360,10 @@ class ndarray(Tensor):
         return str(self)
 
     def __copy__(self):
-        return self.detach().copy()  # values of its own, as in MXNet
+        return self.detach().copy()  # values of its own, without attach_grad(), as in MXNet
 
     def __deepcopy__(self, memo):
-        memo[id(self)] = copied = self.detach().copy()  # without attach_grad(), as in MXNet
+        memo[id(self)] = copied = self.__copy__()
         return copied
 
     def __reduce__(self):
